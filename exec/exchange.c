@@ -21,6 +21,10 @@ static const struct gw_leg_runner *find_runner(const struct gw_operation *operat
     return NULL;
 }
 
+static bool is_of_halves(const struct gw_operation *operation) {
+    return operation->bytes == sizeof(uint16_t) * operation->elements;
+}
+
 enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
     for (size_t i = 0; i < schedule->operation_count; i++) {
@@ -30,6 +34,9 @@ enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *e
             const struct gw_leg_runner *runner = gw_needed(find_runner(operation));
             group->compression =
                 group->compression == NULL ? runner->compression : group->compression;
+            group->number = operation->payload == GW_DENSE && is_of_halves(operation)
+                                ? worker->half
+                                : GW_NUMBER_FLOAT;
             GW_TRY(runner->prepare == NULL ? GW_OK : runner->prepare(worker, group, error));
         }
     }
@@ -46,11 +53,15 @@ enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operati
 
 /* ---- checks of schedules ------------------------------------------------------------------- */
 
-static enum gw_status check_exchange(const struct gw_operation *operation, struct gw_error *error) {
-    if (operation->payload == GW_DENSE && operation->bytes != sizeof(float) * operation->elements) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "execution: expected gradients of 4 bytes an element, got %g",
-                       (double)operation->bytes / (double)operation->elements);
+static enum gw_status check_exchange(const struct gw_operation *operation, bool on_gpu,
+                                     struct gw_error *error) {
+    /* a server's are floats */
+    bool takes_halves = !on_gpu && strcmp(operation->method, "allreduce") == 0;
+    if (operation->payload == GW_DENSE && operation->bytes != sizeof(float) * operation->elements &&
+        !(takes_halves && is_of_halves(operation))) {
+        return gw_fail(
+            error, GW_BAD_INPUT, "execution: expected gradients of 4 bytes an element%s, got %g",
+            takes_halves ? ", or 2" : "", (double)operation->bytes / (double)operation->elements);
     }
     return find_runner(operation) != NULL
                ? GW_OK
@@ -83,7 +94,7 @@ enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
                            "execution: expected groups of less than 2^32 elements, got one of %llu",
                            (unsigned long long)operation->elements);
         }
-        GW_TRY(operation->kind == GW_EXCHANGE ? check_exchange(operation, error) : GW_OK);
+        GW_TRY(operation->kind == GW_EXCHANGE ? check_exchange(operation, on_gpu, error) : GW_OK);
     }
     return GW_OK;
 }

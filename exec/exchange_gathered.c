@@ -3,16 +3,32 @@
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-/* One allreduce sums all gradients. */
+/* One allreduce sums all gradients, as floats or as halves. */
+
+static enum gw_status prepare_sums(struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error) {
+    size_t bytes = group->slice->elements * gw_number_bytes(group->number);
+    return group->number == GW_NUMBER_FLOAT ? GW_OK
+                                            : gw_group_reserve(worker, group, bytes, bytes, error);
+}
 
 static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
     size_t n = group->slice->elements;
-    *bytes = n * sizeof(float);
+    enum gw_number_type number = group->number;
+    const float *gradient = gw_worker_gradient(worker, group);
+    float *aggregate = gw_worker_aggregate(worker, group);
+    *bytes = n * gw_number_bytes(number);
     group->written = GW_WRITTEN_ALL;
-    return gw_allreduce(communicator, GW_NUMBER_FLOAT, gw_worker_gradient(worker, group),
-                        gw_worker_aggregate(worker, group), n, error);
+    if (number == GW_NUMBER_FLOAT) {
+        return gw_allreduce(communicator, number, gradient, aggregate, n, error);
+    }
+    gw_halves_encode(number, gradient, n, group->sent.memory);
+    GW_TRY(
+        gw_allreduce(communicator, number, group->sent.memory, group->received.memory, n, error));
+    gw_halves_decode(number, group->received.memory, n, aggregate);
+    return GW_OK;
 }
 
 /* ---- equal numbers of entries -------------------------------------------------------------- */
@@ -199,7 +215,10 @@ static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state
 /* ---- legs ---------------------------------------------------------------------------------- */
 
 const struct gw_leg_runner gw_gathered_legs[] = {
-    {.payload = GW_DENSE, .collective = "allreduce", .run = sum_gradients},
+    {.payload = GW_DENSE,
+     .collective = "allreduce",
+     .prepare = prepare_sums,
+     .run = sum_gradients},
     {.payload = GW_SPARSE,
      .collective = "allgather",
      .compression = &gw_compress_entries,

@@ -72,6 +72,9 @@ struct gw_session_options {
      */
     bool timed_compression;
     bool average; /* each worker contributes 1 / workers of its gradient */
+    /* With GW_COMPUTE_TRAINER: the type of each tensor's gradient and result, in forward order;
+     * NULL: all are floats, as on a GPU. Residuals and aggregates are floats whatever the type. */
+    const enum gw_number_type *numbers;
 };
 
 /*
@@ -162,8 +165,8 @@ void gw_session_backward(struct gw_session *session);
  * holds both, the gradient is ready when the present work of the trainer's stream is done; it is
  * read until gw_session_wait returns.
  */
-enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
-                                float *result, struct gw_error *error);
+enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const void *gradient,
+                                void *result, struct gw_error *error);
 
 /* Waits for the aggregates. Missing gradients count as zero. A server calls it at once. */
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error);

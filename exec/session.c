@@ -211,10 +211,13 @@ static enum gw_status open_worker(struct gw_session *session, struct gw_communic
                                   struct gw_error *error) {
     struct gw_accelerator *gpu = &session->accelerator;
     struct gw_worker *worker = &session->worker;
-    *worker = (struct gw_worker){.schedule = session->schedule,
-                                 .arena = &session->arena,
-                                 .communicator = communicator,
-                                 .hosts = communicator};
+    *worker = (struct gw_worker){
+        .schedule = session->schedule,
+        .arena = &session->arena,
+        .communicator = communicator,
+        .hosts = communicator,
+        .half = options->numbers != NULL && options->numbers[0] == GW_NUMBER_FP16 ? GW_NUMBER_FP16
+                                                                                  : GW_NUMBER_BF16};
     if (session->on_gpu) {
         GW_TRY(gw_accelerator_open(gpu, session->schedule, options, error));
         struct gw_gpu_settings between = {.transport = options->transport,

@@ -31,10 +31,11 @@ struct gw_stream_thread {
 
 /* A tensor of a trainer's. */
 struct gw_session_tensor {
-    size_t backward;     /* the operation */
-    size_t first, count; /* elements of the flat vectors */
-    bool named, ready;   /* in this iteration: its gradient was announced; is ready */
-    float *result;       /* destination of its aggregate, or NULL */
+    size_t backward;            /* the operation */
+    size_t first, count;        /* elements of the flat vectors */
+    bool named, ready;          /* in this iteration: its gradient was announced; is ready */
+    enum gw_number_type number; /* of gradient and result */
+    void *result;               /* destination of its aggregate, or NULL */
 };
 
 struct gw_session {

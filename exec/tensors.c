@@ -1,5 +1,6 @@
 /* A trainer's tensors: their places in the flat vectors, the delivery of aggregates, and NaNs. */
 #include <math.h>
+#include <string.h>
 
 #include "exec/session.h"
 
@@ -45,6 +46,9 @@ enum gw_status gw_tensors_open(struct gw_session *session, const struct gw_sessi
         session->held_back = session->held_back || schedule->ways[i].compressor->thresholded;
     }
     lay_out_tensors(session);
+    for (size_t i = 0; i < session->tensor_count && options->numbers != NULL; i++) {
+        session->tensors[session->tensor_count - 1 - i].number = options->numbers[i];
+    }
     return GW_OK;
 }
 
@@ -73,6 +77,16 @@ static const struct gw_session_tensor *find_tensor(const struct gw_session *sess
     return &session->tensors[low];
 }
 
+/* Writes results of a tensor from its `first` one on, on the host. */
+static void write_results(const struct gw_session_tensor *tensor, size_t first,
+                          const float *aggregate, size_t count) {
+    if (tensor->number == GW_NUMBER_FLOAT) {
+        memcpy((float *)tensor->result + first, aggregate, count * sizeof *aggregate);
+    } else {
+        gw_halves_encode(tensor->number, aggregate, count, (uint16_t *)tensor->result + first);
+    }
+}
+
 /* Writes the elements that were sent; other results are zero. */
 static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
     const struct gw_slice *slice = group->slice;
@@ -86,7 +100,7 @@ static void deliver_listed(struct gw_session *session, const struct gw_group_sta
             tensor = find_tensor(session, slice, element);
         }
         if (tensor->result != NULL) {
-            tensor->result[element - tensor->first] = aggregate[element];
+            write_results(tensor, element - tensor->first, &aggregate[element], 1);
         }
     }
 }
@@ -103,7 +117,9 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
     }
     for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
-        if (tensor->result != NULL) {
+        if (tensor->result != NULL && tensor->number != GW_NUMBER_FLOAT) {
+            write_results(tensor, 0, aggregate + tensor->first, tensor->count);
+        } else if (tensor->result != NULL) {
             GW_TRY(memory->does->copy(memory, tensor->result, aggregate + tensor->first,
                                       tensor->count * sizeof *aggregate, error));
         }

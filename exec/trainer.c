@@ -12,22 +12,37 @@
 
 enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
 
-/*
- * Adds a gradient to the residual. On the host it zeroes the result, which may be the gradient's
- * memory: only sent elements of a sparse aggregate are written later, and the memory that was just
- * read is still cached.
- */
-static enum gw_status add_gradient(const struct gw_session *session, float *sums,
-                                   const float *gradient, float *result, size_t count,
-                                   struct gw_error *error) {
+/* Adds a gradient of floats to the residual, or stores it. */
+static enum gw_status store_floats(const struct gw_session *session, bool adds, float *to,
+                                   const float *gradient, size_t count, struct gw_error *error) {
     const struct gw_memory *memory = &session->worker.compute;
-    size_t block = session->on_gpu ? count : BLOCK;
-    for (size_t first = 0; first < count; first += block) {
-        size_t size = count - first < block ? count - first : block;
-        GW_TRY(
-            memory->does->add(memory, sums + first, gradient + first, session->scale, size, error));
-        if (result != NULL && !session->on_gpu) {
-            memset(result + first, 0, size * sizeof *result);
+    return adds ? memory->does->add(memory, to, gradient, session->scale, count, error)
+                : memory->does->copy_scaled(memory, to, gradient, session->scale, count, error);
+}
+
+/*
+ * Adds a gradient to the residual, or stores it, in blocks on the host. Where it adds, it zeroes
+ * the result there, which may be the gradient's memory: only sent elements of a sparse aggregate
+ * are written later, and the memory that was just read is still cached.
+ */
+static enum gw_status store_blocks(const struct gw_session *session,
+                                   const struct gw_session_tensor *tensor, bool adds,
+                                   const void *gradient, void *result, struct gw_error *error) {
+    float *to = session->worker.vectors.residual + tensor->first;
+    bool halves = tensor->number != GW_NUMBER_FLOAT;
+    size_t bytes = gw_number_bytes(tensor->number);
+    size_t block = !session->on_gpu && (adds || halves) ? BLOCK : tensor->count;
+    for (size_t first = 0; first < tensor->count; first += block) {
+        size_t size = tensor->count - first < block ? tensor->count - first : block;
+        float decoded[BLOCK];
+        const float *values = (const float *)gradient + first;
+        if (halves) {
+            gw_halves_decode(tensor->number, (const uint16_t *)gradient + first, size, decoded);
+            values = decoded;
+        }
+        GW_TRY(store_floats(session, adds, to + first, values, size, error));
+        if (adds && result != NULL && !session->on_gpu) {
+            memset((char *)result + first * bytes, 0, size * bytes);
         }
     }
     return GW_OK;
@@ -35,19 +50,17 @@ static enum gw_status add_gradient(const struct gw_session *session, float *sums
 
 /* Stores a gradient; NULL: zero. */
 static enum gw_status store_gradient(const struct gw_session *session,
-                                     const struct gw_session_tensor *tensor, const float *gradient,
-                                     float *result, struct gw_error *error) {
-    const struct gw_vectors *vectors = &session->worker.vectors;
+                                     const struct gw_session_tensor *tensor, const void *gradient,
+                                     void *result, struct gw_error *error) {
     const struct gw_memory *memory = &session->worker.compute;
     const struct gw_schedule *schedule = session->schedule;
-    float *to = vectors->residual + tensor->first;
-    if (gw_way_compresses(gw_schedule_way(schedule, &schedule->operations[tensor->backward]))) {
-        return gradient == NULL ? GW_OK
-                                : add_gradient(session, to, gradient, result, tensor->count, error);
+    float *to = session->worker.vectors.residual + tensor->first;
+    bool adds =
+        gw_way_compresses(gw_schedule_way(schedule, &schedule->operations[tensor->backward]));
+    if (gradient == NULL) {
+        return adds ? GW_OK : memory->does->clear(memory, to, tensor->count * sizeof *to, error);
     }
-    return gradient == NULL ? memory->does->clear(memory, to, tensor->count * sizeof *to, error)
-                            : memory->does->copy_scaled(memory, to, gradient, session->scale,
-                                                        tensor->count, error);
+    return store_blocks(session, tensor, adds, gradient, result, error);
 }
 
 /* ---- thresholds ---------------------------------------------------------------------------- */
@@ -180,8 +193,8 @@ void gw_session_backward(struct gw_session *session) {
     pthread_mutex_unlock(&session->mutex);
 }
 
-enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
-                                float *result, struct gw_error *error) {
+enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const void *gradient,
+                                void *result, struct gw_error *error) {
     GW_TRY(gw_session_check_begun(session, true, error));
     if (tensor >= session->tensor_count || session->worker.serves) {
         return gw_fail(error, GW_BAD_INPUT, "session: expected a tensor below %zu, got %zu",

@@ -64,10 +64,11 @@ struct gw_group_state {
     const size_t *layers; /* [slice->layer_count]: elements of each layer, or of its preset part */
     const struct gw_compressor *compressor;
     const struct gw_compression *compression;
-    bool compressed;  /* in this iteration, and not packed yet */
-    void *state;      /* the compressor's */
-    uint64_t seed;    /* of this group, equal on all ranks */
-    double threshold; /* of a compressor with a fixed one */
+    bool compressed;            /* in this iteration, and not packed yet */
+    enum gw_number_type number; /* that gradients travel as, if they are not compressed */
+    void *state;                /* the compressor's */
+    uint64_t seed;              /* of this group, equal on all ranks */
+    double threshold;           /* of a compressor with a fixed one */
 
     struct gw_selected expected;       /* counts that legs reserve memory for */
     size_t selected;                   /* number of elements, by this worker ... */
@@ -119,7 +120,8 @@ struct gw_worker {
     struct gw_communicator *hosts;        /* ... and in memory of the host */
     size_t rank, workers;
     bool serves;
-    bool timed_compression; /* selections are preset before an iteration */
+    bool timed_compression;   /* selections are preset before an iteration */
+    enum gw_number_type half; /* of dense exchanges of 2 bytes an element */
     uint64_t iteration;
     struct gw_vectors vectors;
     struct gw_group_state *groups; /* one for each group */

@@ -157,6 +157,11 @@ struct gradweave_training {
     uint64_t seed;
     const struct gradweave_gpu *gpu; /* each rank's own; NULL, on all: gradients are the host's */
     const char *const *names; /* [tensor_count], for messages; NULL: they have numbers alone */
+    /* [tensor_count] types of gradients and results; NULL: floats, as on a GPU. Sums, residuals and
+     * compressors are of floats. Without compression, gradients travel as halves if all are of the
+     * same type of halves: each step of an allreduce rounds to it, as in DistributedDataParallel.
+     * Results are rounded to the nearest, a tie to the even one. */
+    const enum gradweave_number *numbers;
 };
 
 /*
@@ -221,8 +226,8 @@ GRADWEAVE_API void gradweave_session_backward(struct gradweave_session *session)
  * trainer's stream is done; it is read by the time that gradweave_session_wait returns.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_session *session,
-                                                            size_t tensor, const float *gradient,
-                                                            float *result,
+                                                            size_t tensor, const void *gradient,
+                                                            void *result,
                                                             struct gradweave_error *error);
 
 /* Waits until all groups are exchanged. A gradient that did not come counts as zero. */
@@ -231,6 +236,7 @@ GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_sess
 
 /*
  * Returns a tensor's aggregate until the next iteration, in GPU memory on a GPU; NULL on a server.
+ * It is of floats whatever the gradient's type is.
  */
 GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
                                                        size_t tensor);

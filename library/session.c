@@ -17,7 +17,8 @@ struct gradweave_session {
     struct gw_timeline timeline; /* of the last iteration that was measured */
     size_t tensor_count;
     bool serves;
-    char **names; /* [tensor_count] of the tensors: as given, or their numbers */
+    char **names;                 /* [tensor_count] of the tensors: as given, or their numbers */
+    enum gw_number_type *numbers; /* [tensor_count] */
 };
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -35,6 +36,13 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
                            "elements[%zu]: expected a positive integer, and at most 2^53 in all",
                            i);
         }
+        if (training->numbers != NULL && (training->numbers[i] > GRADWEAVE_FP16 ||
+                                          (training->numbers[i] > 0 && training->gpu != NULL))) {
+            return gw_fail(error, GW_BAD_INPUT, "numbers[%zu]: expected %s, got %d", i,
+                           training->gpu != NULL ? "floats (0), as gradients are on a GPU"
+                                                 : "an enum gradweave_number, 0 to 2",
+                           (int)training->numbers[i]);
+        }
         if (training->names != NULL && training->names[i] == NULL) {
             return gw_fail(error, GW_BAD_INPUT, "names[%zu]: expected a name, got NULL", i);
         }
@@ -48,11 +56,22 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* Returns the bytes of an element in exchanges without compression: of halves, if all are alike. */
+static uint64_t dense_bytes(const struct gradweave_training *training,
+                            const struct gw_algorithm *algorithm) {
+    const enum gradweave_number *numbers = training->numbers;
+    bool alike = numbers != NULL && !algorithm->exchange->server;
+    for (size_t i = 1; i < training->tensor_count && alike; i++) {
+        alike = numbers[i] == numbers[0];
+    }
+    return gw_number_bytes(alike ? (enum gw_number_type)numbers[0] : GW_NUMBER_FLOAT);
+}
+
 static enum gw_status build_schedule(const struct gradweave_training *training, size_t workers,
                                      struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
     struct gw_model model = {.name = "",
-                             .bytes_per_element = sizeof(float),
+                             .bytes_per_element = dense_bytes(training, &out->algorithm),
                              .tensor_count = training->tensor_count,
                              .tensors = tensors};
     const struct gw_algorithm *algorithm = &out->algorithm;
@@ -117,8 +136,15 @@ static enum gw_status open_session(const struct gradweave_training *training,
     GW_TRY(complete ? GW_OK : gw_fail_memory(error, "opening a session"));
     out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
     GW_TRY(build_schedule(training, size - servers, out, error));
-    struct gw_session_options options = {
-        .seed = training->seed, .compute = GW_COMPUTE_TRAINER, .average = training->average != 0};
+    out->numbers = calloc(training->tensor_count, sizeof *out->numbers);
+    GW_TRY(out->numbers == NULL ? gw_fail_memory(error, "opening a session") : GW_OK);
+    for (size_t i = 0; i < training->tensor_count && training->numbers != NULL; i++) {
+        out->numbers[i] = (enum gw_number_type)training->numbers[i];
+    }
+    struct gw_session_options options = {.seed = training->seed,
+                                         .compute = GW_COMPUTE_TRAINER,
+                                         .average = training->average != 0,
+                                         .numbers = out->numbers};
     if (training->gpu != NULL) {
         /* Open each rank's GPU and choose the transport between them; all ranks fail alike. */
         size_t sharing = 0;
@@ -166,6 +192,7 @@ void gradweave_session_close(struct gradweave_session *session) {
         free(session->names[i]);
     }
     free(session->names);
+    free(session->numbers);
     free(session);
 }
 
@@ -186,7 +213,7 @@ void gradweave_session_backward(struct gradweave_session *session) {
 }
 
 enum gradweave_status gradweave_session_ready(struct gradweave_session *session, size_t tensor,
-                                              const float *gradient, float *result,
+                                              const void *gradient, void *result,
                                               struct gradweave_error *error) {
     struct gw_error failure = {0};
     return gw_library_finish(gw_session_ready(session->session, tensor, gradient, result, &failure),

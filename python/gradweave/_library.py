@@ -69,6 +69,7 @@ class Training(ctypes.Structure):
         ("seed", c_uint64),
         ("gpu", POINTER(Gpu)),
         ("names", POINTER(c_char_p)),
+        ("numbers", POINTER(c_int)),
     ]
 
 

@@ -169,8 +169,8 @@ def _loss() -> torch.Tensor:
     return torch.ones(1, requires_grad=True).exp()
 
 
-def _half_loss() -> torch.Tensor:
-    return torch.ones(1, requires_grad=True, dtype=torch.bfloat16).exp()
+def _double_loss() -> torch.Tensor:
+    return torch.ones(1, requires_grad=True, dtype=torch.float64).exp()
 
 
 def _refused(rank: int, folder: str) -> None:
@@ -183,7 +183,7 @@ def _refused(rank: int, folder: str) -> None:
         ("density: expected", {"density": 0}),
         ("time_s: expected", {"time_s": -1.0}),
         ("expected it to return a loss", {"step": lambda: torch.ones(1)}),
-        (r"32-bit floats, got one of shape \[1\] of torch.bfloat16", {"step": _half_loss}),
+        (r"32 or 16 bits, got one of shape \[1\] of torch.float64", {"step": _double_loss}),
     ]
     for message, options in cases:
         with pytest.raises(gt.BadInput, match=message):

@@ -82,6 +82,21 @@ def test_topk_in_ddp_is_the_reference_bit_for_bit(tmp_path):
     on_ranks(tmp_path, _topk, _play(2, 20, 0.05))
 
 
+@on_all_ranks
+def test_halves_train_as_in_ddp_to_the_bit(rank: int) -> None:
+    """All elements travel, and two ranks' means have one rounding."""
+    theirs = network().bfloat16()
+    train(_ddp(theirs), rank, 10, theirs)
+    for algorithm in ("dense", "topk"):
+        ours = network().bfloat16()
+        ddp = _ddp(ours)
+        state, hook = gt.comm_hook(algorithm, density=1, start_iteration=1)
+        ddp.register_comm_hook(state, hook)
+        train(ddp, rank, 10, ours)
+        assert torch.equal(flat(ours), flat(theirs)), algorithm
+        state.close()
+
+
 @on_all_ranks(ranks=3)
 def test_pipelines_train_in_ddp(rank: int) -> None:
     ours, theirs = network(), network()

@@ -157,6 +157,16 @@ def test_a_job_is_calibrated_before_it_is_validated(folder):
     assert all(one["predicted"]["iteration_s"] > 0 for one in results)
 
 
+def test_a_job_of_halves_is_recorded_and_validated(folder):
+    halves = JOB.replace("    def step", "    module.bfloat16()\n    def step")
+    (folder / "halves.py").write_text(halves.replace("(8, 64)", "(8, 64, dtype=torch.bfloat16)"))
+    asked = ["validate", "halves.py:job", "--cluster", "cluster.json", "--algo", "dense,topk"]
+    status, out, err = run(folder, *asked, "--iterations", "3", "--out", "v.json")
+    assert (status, err) == (0, "")
+    results = json.loads((folder / "v.json").read_text())["results"]
+    assert sorted(one["algorithm"] for one in results) == ["dense", "topk"]
+
+
 def test_percentiles_stand_beside_measured_ones(folder):
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--algo", "topk,torch-none"]
     status, out, err = run(folder, *asked, "--iterations", "60", "--out", "v.json")
@@ -294,7 +304,7 @@ def test_bad_input_is_refused(folder, arguments, message):
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
+@pytest.mark.parametrize("dtype", ["float64"])
 @pytest.mark.parametrize(
     ("ranks", "arguments"),
     [
@@ -313,7 +323,8 @@ def test_parameters_of_another_type_are_refused_before_anything_is_measured(
     asked = [argument.format("half.py:job") for argument in arguments]
     status, out, err = run(folder, *asked, ranks=ranks)
     assert (status, out) == (2, "")
-    assert f"2.weight: expected 32-bit floats, all on the CPU or on one GPU, got torch.{dtype}" in err
+    expected = "expected floats of 32 or 16 bits on the CPU, or of 32 bits on one GPU"
+    assert f"2.weight: {expected}, got torch.{dtype}" in err
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
 
 

@@ -76,6 +76,16 @@ def test_known_times_are_recorded(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
 
 
+def test_halves_are_recorded_with_two_bytes_an_element():
+    module = torch.nn.Linear(8, 8, dtype=torch.bfloat16)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder = gt.Recorder(module, optimizer, warm_up=1)
+    for _ in range(3):
+        module(torch.randn(4, 8, dtype=torch.bfloat16)).square().mean().backward()
+        optimizer.step()
+    assert recorder.model()["bytes_per_element"] == 2
+
+
 @on_all_ranks
 def test_a_gradient_is_ready_when_all_ranks_are(rank: int) -> None:
     """Each rank has the slowest of one layer, and the last layer's gradient comes first."""
@@ -184,7 +194,7 @@ def test_recordings_that_say_too_little_are_refused():
         recorder.model()
     mixed = torch.nn.ModuleList([torch.nn.Linear(2, 2), torch.nn.Linear(2, 2).double()])
     for recorder in (gt.GradientRecorder, lambda module: gt.Recorder(module, optimizer)):
-        with pytest.raises(gt.BadInput, match="1.weight: expected 32-bit floats, .* torch.float64"):
+        with pytest.raises(gt.BadInput, match="1.weight: expected floats of 32 or 16 bits .* torch.float64"):
             recorder(mixed)
     with pytest.raises(gt.BadInput, match="parameters that learn"):
         gt.Recorder(Timed().requires_grad_(False), optimizer)

@@ -35,7 +35,7 @@ def batch(rank: int, step: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def loss_of(model, rank: int, step: int) -> torch.Tensor:
     inputs, targets = batch(rank, step)
-    return torch.nn.functional.cross_entropy(model(inputs), targets)
+    return torch.nn.functional.cross_entropy(model(inputs.to(flat(model).dtype)), targets)
 
 
 def train(model, rank: int, steps: int, learns: torch.nn.Module, momentum=0.9) -> list[float]:
@@ -76,36 +76,85 @@ def test_dense_pipelines_train_as_ddp_does(rank: int) -> None:
     distributed.close()
 
 
+@on_all_ranks
+def test_halves_train_as_ddp_does_to_the_bit(rank: int) -> None:
+    """Two ranks' sums have one rounding, whatever the buckets are."""
+    for dtype in (torch.bfloat16, torch.float16):
+        ours, theirs = network().to(dtype), network().to(dtype)
+        distributed = gt.distribute(ours, "p-sgd", groups=[(5, 3), (2, 0)])
+        train(ours, rank, 30, ours)
+        assert torch.isfinite(flat(ours)).all()
+        elements = sum(p.numel() for p in ours.parameters())
+        assert distributed.measure()["bytes_per_worker"] == 2 * elements
+        train(torch.nn.parallel.DistributedDataParallel(theirs), rank, 30, theirs)
+        assert torch.equal(flat(ours), flat(theirs))
+        assert_equal_on_ranks(ours)
+        distributed.close()
+
+
+class _Mixed(torch.nn.Module):
+    """Its parameters' gradients are the inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.short = torch.nn.Parameter(torch.zeros(1000, dtype=torch.bfloat16))
+        self.long = torch.nn.Parameter(torch.zeros(1000))
+
+    def forward(self, gradient: torch.Tensor) -> torch.Tensor:
+        return (self.short * gradient.bfloat16()).float().sum() + (self.long * gradient).sum()
+
+
+@on_all_ranks(ranks=3)
+def test_parameters_of_two_types_are_averaged_in_floats(rank: int) -> None:
+    """Each gradient of bf16 is rounded once, after its sum."""
+    model = _Mixed()
+    distributed = gt.distribute(model, "dense")
+    inputs = [torch.randn(1000, generator=torch.Generator().manual_seed(r)) for r in range(3)]
+    model(inputs[rank]).backward()
+    for got, parts in ((model.short.grad, [i.bfloat16() for i in inputs]), (model.long.grad, inputs)):
+        exact = sum(part.double() for part in parts) / 3
+        half_a_step = 2**-8 if got.dtype == torch.bfloat16 else 2**-22
+        assert ((got.double() - exact).abs() <= exact.abs() * half_a_step + 1e-6).all()
+    assert distributed.measure()["bytes_per_worker"] == 4 * 2000
+    distributed.close()
+
+
 # ---- sparse, against one process that plays all ranks ---------------------------------------
 
 
-def _play(steps: int, density: float) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def _play(
+    steps: int, density: float, dtype: torch.dtype
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """top-k with error feedback, of all gradients in one group, in plain PyTorch: the parameters,
-    and what each rank has not sent."""
-    model = network()
+    and what each rank has not sent, in 32-bit floats whatever the parameters' type is."""
+    model = network().to(dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     parameters = list(model.parameters())
-    total = sum(p.numel() for p in parameters)
+    sizes = [p.numel() for p in parameters]
+    total = sum(sizes)
+    # Of equal magnitudes the first ones are sent, those of the last tensor before others.
+    order = torch.cat(torch.arange(total).split(sizes)[::-1])
     residuals = [torch.zeros(total) for _ in range(RANKS)]
     kept = max(1, int(density * total))
     for step in range(steps):
         average = torch.zeros(total)
         for rank in range(RANKS):
             loss_of(model, rank, step).backward()
-            residuals[rank] += torch.cat([p.grad.flatten() for p in parameters]) / RANKS
+            residuals[rank] += torch.cat([p.grad.flatten().float() for p in parameters]) / RANKS
             optimizer.zero_grad()
-            chosen = residuals[rank].abs().topk(kept).indices
+            ordered = residuals[rank][order].abs().argsort(descending=True, stable=True)
+            chosen = order[ordered[:kept]]
             average[chosen] += residuals[rank][chosen]
             residuals[rank][chosen] = 0
-        for parameter, part in zip(parameters, average.split([p.numel() for p in parameters])):
-            parameter.grad = part.view_as(parameter).clone()
+        for parameter, part in zip(parameters, average.split(sizes)):
+            parameter.grad = part.view_as(parameter).to(dtype, copy=True)
         optimizer.step()
         optimizer.zero_grad()
     return flat(model), residuals
 
 
 def _topk(rank: int, expected: torch.Tensor, residuals: list[torch.Tensor]) -> None:
-    model = network()
+    model = network().to(expected.dtype)
     distributed = gt.distribute(model, "topk", density=0.05)
     train(model, rank, 30, model)
     distributed.verify()
@@ -115,9 +164,10 @@ def _topk(rank: int, expected: torch.Tensor, residuals: list[torch.Tensor]) -> N
     distributed.close()
 
 
-def test_topk_is_the_reference_bit_for_bit(tmp_path):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_topk_is_the_reference_bit_for_bit(tmp_path, dtype):
     torch.set_num_threads(1)
-    on_ranks(tmp_path, _topk, *_play(30, 0.05))
+    on_ranks(tmp_path, _topk, *_play(30, 0.05, dtype))
 
 
 # ---- all pipelines --------------------------------------------------------------------------
@@ -321,7 +371,7 @@ def test_ranks_may_differ_in_what_they_use(rank: int) -> None:
     session.close()
     with pytest.raises(gt.BadInput, match="names: expected one for each of 2 sizes, got 1"):
         sessions.Session([3, 4], "dense", names=["first"])
-    with pytest.raises(gt.BadInput, match="all on the CPU or on one GPU, got torch.float64"):
+    with pytest.raises(gt.BadInput, match="or of 32 bits on one GPU, got torch.float64"):
         gt.distribute(network().double(), "topk")
     with pytest.raises(gt.BadInput, match='got "magic"'):
         gt.distribute(network(), "magic")

@@ -8,10 +8,12 @@ TEST(refuses_training_that_makes_no_sense) {
     static const struct gradweave_group gap[] = {{2, 2}, {0, 0}};
     static const uint64_t nothing[] = {0, 1, 2};
     static const char *const unnamed[LAYERS] = {"first", NULL, "third"};
+    const enum gradweave_number numbers[LAYERS] = {GRADWEAVE_FLOAT, GRADWEAVE_BF16,
+                                                   (enum gradweave_number)3};
     const struct gradweave_training good = {
         .tensor_count = LAYERS, .elements = layers, .algorithm = "topk"};
-    struct gradweave_training cases[9];
-    static const char *const messages[9] = {
+    struct gradweave_training cases[10];
+    static const char *const messages[10] = {
         "tensor_count: expected at least one tensor",
         "elements[0]: expected a positive integer",
         "got \"magic\"",
@@ -21,8 +23,9 @@ TEST(refuses_training_that_makes_no_sense) {
         "groups[1]: expected tensors from 1 down, got 0 to 0",
         "got \"magic\"",
         "names[1]: expected a name, got NULL",
+        "numbers[2]: expected an enum gradweave_number, 0 to 2, got 3",
     };
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 10; i++) {
         cases[i] = good;
     }
     cases[0].tensor_count = 0;
@@ -36,7 +39,8 @@ TEST(refuses_training_that_makes_no_sense) {
     cases[6].group_count = 2;
     cases[7].compressor = "magic";
     cases[8].names = unnamed;
-    for (size_t i = 0; i < 9; i++) {
+    cases[9].numbers = numbers;
+    for (size_t i = 0; i < 10; i++) {
         struct gradweave_session *session = NULL;
         assert_refused(gradweave_session_open(&cases[i], ranks, &session, &error), messages[i]);
         assert_null(session);

@@ -18,7 +18,7 @@ _REASONS = {
     "bucket_cap_mb": "groups= says what travels together, and gradweave.plan finds it",
     "bucket_cap_mb_list": "groups= says what travels together, and gradweave.plan finds it",
     "gradient_as_bucket_view": "gradients stay where the backward pass puts them",
-    "mixed_precision": "parameters are 32-bit floats",
+    "mixed_precision": "gradients travel as the parameters' type",
 }
 
 

@@ -18,7 +18,7 @@ from torch import nn
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, check_density, library
 from gradweave.torch.distributed import Distributed
-from gradweave.torch.group import LentGroup, need_group
+from gradweave.torch.group import NUMBERS, LentGroup, need_group
 
 _BAR = 30
 _IN_TURN = 3
@@ -36,9 +36,9 @@ class _Pass:
             raise BadInput("step: expected it to return a loss that a backward pass can begin at")
         self._leaves = _leaves(self._loss.grad_fn)
         for leaf in self._leaves:
-            if leaf.dtype != torch.float32:
+            if leaf.dtype not in NUMBERS:
                 got = f"got one of shape {list(leaf.shape)} of {leaf.dtype}"
-                raise BadInput(f"step: expected parameters of 32-bit floats, {got}")
+                raise BadInput(f"step: expected parameters of floats of 32 or 16 bits, {got}")
         self._gradients = [leaf.grad for leaf in self._leaves]
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
         self._pass: int | None = None  # C's, that hears of gradients

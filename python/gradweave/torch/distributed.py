@@ -169,6 +169,7 @@ class Distributed(torch.nn.Module):
             seed=seed,
             gpu=device if device.type == "cuda" else None,
             names=self._names,
+            dtypes=[p.dtype for p in self._in_order],
             alike=[
                 *(
                     f"{name} of shape {tuple(one.shape)}, {one.dtype}, "
@@ -371,7 +372,7 @@ class Distributed(torch.nn.Module):
             raise self._session.end(self._gradient_check.failure(index, parameter))
         average = self._session.mean(index, parameter.numel())
         if state == _IS_THERE or bool(average.any()):
-            parameter.grad = average.clone().view_as(parameter)
+            parameter.grad = average.to(parameter.dtype, copy=True).view_as(parameter)
 
     # ---- for the trainer ------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 from gradweave._library import BadInput
-from gradweave.torch.group import OwnGroup
+from gradweave.torch.group import NUMBERS, OwnGroup
 from gradweave.torch.session import Session, check_options
 
 # DDP rebuilds its buckets before the second iteration, with static_graph before the third.
@@ -56,7 +56,10 @@ class _Exchange:
         sizes = [parameter.numel() for parameter in self._parameters]
         self._names = names
         called = list(map(self._name, self._parameters))
-        self._session = Session(sizes, algorithm, groups=groups, names=called, **options)
+        dtypes = [parameter.dtype for parameter in self._parameters]
+        self._session = Session(
+            sizes, algorithm, groups=groups, names=called, dtypes=dtypes, **options
+        )
         self._missing: set[torch.nn.Parameter] = set()
         self._travelling: list[tuple[torch.futures.Future, torch.Tensor]] = []
 
@@ -200,9 +203,9 @@ class HookState:
 
     def _check(self, bucket: dist.GradBucket) -> None:
         gradients = bucket.buffer()
-        if gradients.device.type != "cpu" or gradients.dtype != torch.float32:
+        if gradients.device.type != "cpu" or gradients.dtype not in NUMBERS:
             raise BadInput(
-                f"bucket {bucket.index()}: expected 32-bit floats on the CPU, got "
+                f"bucket {bucket.index()}: expected floats of 32 or 16 bits on the CPU, got "
                 f"{gradients.dtype} on {gradients.device}"
             )
 

@@ -12,10 +12,11 @@ from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from gradweave._library import BadInput
+from gradweave.torch.group import NUMBERS
 from gradweave.torch.session import Session
 
-_FLOATS, _DENSE = torch.float32, torch.strided
-_EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
+_DENSE = torch.strided
+_EXPECTED = "expected floats of 32 or 16 bits on the CPU, or of 32 bits on one GPU"
 _ANEW = "close() and distribute the module anew"
 
 
@@ -37,8 +38,8 @@ def _check_plain(name: str, tensor: torch.Tensor) -> None:
 def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
     _check_shaped(name, parameter)
     _check_plain(name, parameter)
-    known = device.type in ("cpu", "cuda")
-    if not known or parameter.device != device or parameter.dtype != torch.float32:
+    types = {"cpu": NUMBERS, "cuda": NUMBERS[:1]}.get(device.type, ())
+    if parameter.device != device or parameter.dtype not in types:
         raise BadInput(f"{name}: {_EXPECTED}, got {parameter.dtype} on {parameter.device}")
 
 
@@ -59,13 +60,14 @@ class GradientCheck:
     def __init__(self, registered: Mapping[str, torch.nn.Parameter]) -> None:
         self._names = list(registered)
         self._sizes = [parameter.numel() for parameter in registered.values()]
+        self._dtypes = [parameter.dtype for parameter in registered.values()]
         self._device = next(iter(registered.values())).device
         self._ordinal = -1 if self._device.type == "cpu" else self._device.index
 
     def fits(self, index: int, gradient: torch.Tensor) -> bool:
         """Compares one; called for each gradient, when the backward pass has emptied the caches."""
         return (
-            gradient.dtype is _FLOATS
+            gradient.dtype is self._dtypes[index]
             and gradient.layout is _DENSE
             and gradient.numel() == self._sizes[index]
             and gradient.get_device() == self._ordinal
@@ -73,12 +75,12 @@ class GradientCheck:
 
     def failure(self, index: int, gradient: torch.Tensor) -> BadInput:
         """Says why a gradient does not fit."""
-        name, size = self._names[index], self._sizes[index]
+        name, size, dtype = self._names[index], self._sizes[index], self._dtypes[index]
         if gradient.layout is not torch.strided:
             return BadInput(f"{name}: expected a gradient that is dense, got {gradient.layout}")
         return BadInput(
-            f"{name}: expected a gradient of {size} 32-bit floats on {self._device}, as when it "
-            f"was distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: "
+            f"{name}: expected a gradient of {size} of {dtype} on {self._device}, as when it was "
+            f"distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: "
             f"{_ANEW}"
         )
 

@@ -57,8 +57,11 @@ class Recorder:
         if device.type != "cpu":
             raise BadInput(f"expected parameters on the CPU, got them on {device}")
         self._names = list(named)
-        # An empty parameter counts as one element: a model has none without.
+# An empty parameter counts as one element: a model has none without.
         self._shapes = [list(p.shape) if p.numel() else [1] for p in named.values()]
+        # as sessions send gradients that are not compressed
+        dtypes = {p.dtype for p in named.values()}
+        self._bytes_per_element = dtypes.pop().itemsize if len(dtypes) == 1 else 4
         self.warm_up = warm_up
         self._group = group
         self._barrier_s = barrier_s
@@ -184,7 +187,7 @@ class Recorder:
         document = {
             "schema": "gradweave/model@1",
             "name": name,
-            "bytes_per_element": torch.float32.itemsize,
+            "bytes_per_element": self._bytes_per_element,
             "forward_s": means_s[1],
             "update_s": means_s[0],
             "source": _source(

@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, check_density, failure, library
-from gradweave.torch.group import LentGroup, OwnGroup, global_rank, need_group, view
+from gradweave.torch.group import NUMBERS, LentGroup, OwnGroup, global_rank, need_group, view
 
 # Steps that all ranks take together: those that train compare bits of a byte, which has one for
 # each step, and rank 0 sends the server the step's index, apart from C's own messages.
@@ -58,6 +58,7 @@ def make_training(
     seed: int = 0,
     gpu: torch.device | None = None,
     names: Sequence[str] = (),
+    dtypes: Sequence[torch.dtype] = (),
 ) -> _library.Training:
     """Returns what C opens a session by; fails unless its types and the density make sense."""
     check_density(density)
@@ -75,6 +76,7 @@ def make_training(
         tensor_count=len(sizes),
         elements=(ctypes.c_uint64 * len(sizes))(*sizes),
         names=(ctypes.c_char_p * len(names))(*map(str.encode, names)) if names else None,
+        numbers=(ctypes.c_int * len(dtypes))(*map(NUMBERS.index, dtypes)) if dtypes else None,
         algorithm=algorithm.encode(),
         compressor=compressor.encode() if compressor else None,
         exchange=exchange.encode() if exchange else None,
@@ -136,7 +138,7 @@ class Session:
     Without `group` it has connections of its own between all ranks, which it closes in the end; an
     OwnGroup it closes only when it fails on one. Whatever fails, the session is then over. Tensors
     on a GPU, which `gpu` names, travel through the host's memory. Messages call tensors by `names`,
-    or by their numbers. Fails on all ranks unless they agree on these arguments, and on `alike`,
+    or by their numbers; they are 32-bit floats, or of `dtypes`. Fails on all ranks unless they agree on these arguments, and on `alike`,
     which says what else must be the same.
 
     Of pipelines with a server the last rank is that: it only serves, and the others train.
@@ -155,6 +157,7 @@ class Session:
         seed: int = 0,
         gpu: torch.device | None = None,
         names: Sequence[str] = (),
+        dtypes: Sequence[torch.dtype] = (),
         alike: Sequence[str] = (),
     ) -> None:
         self._own: OwnGroup | None = None
@@ -190,15 +193,16 @@ class Session:
             "exchange": exchange,
             "seed": seed,
         }
-        tensors = zip(names or range(len(sizes)), sizes)
+        dtypes = list(dtypes) or [torch.float32] * len(sizes)
+        tensors = zip(names or range(len(sizes)), sizes, dtypes)
         call("gradweave_join_group", byref(self._lent.functions), byref(self._joined))
         try:
             self._check_alike(
                 *alike,
                 *(f"{name}={value}" for name, value in options.items()),
-                *(f"tensor {name} of {size} elements" for name, size in tensors),
+                *(f"tensor {name} of {size} elements of {dtype}" for name, size, dtype in tensors),
             )
-            training = make_training(sizes, **options, gpu=gpu, names=names)
+            training = make_training(sizes, **options, gpu=gpu, names=names, dtypes=dtypes)
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
             self._open_notes()
