@@ -57,7 +57,7 @@ class Recorder:
         if device.type != "cpu":
             raise BadInput(f"expected parameters on the CPU, got them on {device}")
         self._names = list(named)
-# An empty parameter counts as one element: a model has none without.
+        # An empty parameter counts as one element: a model has none without.
         self._shapes = [list(p.shape) if p.numel() else [1] for p in named.values()]
         # as sessions send gradients that are not compressed
         dtypes = {p.dtype for p in named.values()}

@@ -138,8 +138,8 @@ class Session:
     Without `group` it has connections of its own between all ranks, which it closes in the end; an
     OwnGroup it closes only when it fails on one. Whatever fails, the session is then over. Tensors
     on a GPU, which `gpu` names, travel through the host's memory. Messages call tensors by `names`,
-    or by their numbers; they are 32-bit floats, or of `dtypes`. Fails on all ranks unless they agree on these arguments, and on `alike`,
-    which says what else must be the same.
+    or by their numbers; they are 32-bit floats, or of `dtypes`. Fails on all ranks unless they
+    agree on these arguments, and on `alike`, which says what else must be the same.
 
     Of pipelines with a server the last rank is that: it only serves, and the others train.
     """
