@@ -202,6 +202,17 @@ gradweave_plan_pipeline(const struct gradweave_question *question, const char *a
                         const char *policy, const char *path, struct gradweave_group *groups,
                         size_t *count, struct gradweave_plan *plan, struct gradweave_error *error);
 
+/*
+ * Makes the fastest plan of all merges and choices, ways to travel as `gradweave plan --choices`
+ * takes them ("dense,topk:0.01"), that keeps at least a share of a bell-shaped gradient's energy
+ * (0: any). `count`, `groups` and `path` as for gradweave_plan_pipeline; ways [*count] gets the
+ * number of each group's choice.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_plan_mixed(const struct gradweave_question *question, const char *choices, double keep,
+                     const char *path, struct gradweave_group *groups, size_t *ways, size_t *count,
+                     struct gradweave_plan *plan, struct gradweave_error *error);
+
 /* Times, from an iteration's start, at which a group is ready, compressed and exchanged. */
 struct gradweave_group_times {
     struct gradweave_group tensors;

@@ -182,6 +182,54 @@ enum gradweave_status gradweave_plan_pipeline(const struct gradweave_question *q
     return gw_library_finish(status, &failure, error);
 }
 
+/* The number of a choice in a list with commas between. */
+static size_t number_of_choice(const char *list, const char *choice) {
+    size_t number = 0;
+    size_t length = strlen(choice);
+    while (strncmp(list, choice, length) != 0 || (list[length] != '\0' && list[length] != ',')) {
+        list += strcspn(list, ",") + 1;
+        number++;
+    }
+    return number;
+}
+
+static enum gw_status plan_mixed(const struct gradweave_question *question,
+                                 const struct gw_mixed_request *request, const char *path,
+                                 struct gradweave_group *groups, size_t *ways, size_t *count,
+                                 struct gradweave_plan *out, struct gw_error *error) {
+    struct gw_scenario read;
+    struct gw_plans plans = {0};
+    GW_TRY(gw_library_ask(question, &read, error));
+    enum gw_status status = gw_plans_make_mixed(&read, request, &plans, error);
+    if (status == GW_OK) {
+        status = copy_plan(&plans.plans[0], groups, count, out, error);
+    }
+    for (size_t g = 0; status == GW_OK && g < *count; g++) {
+        ways[g] = number_of_choice(request->choices, plans.plans[0].ways[g].choice);
+    }
+    if (status == GW_OK && path != NULL) {
+        status = gw_plan_write(&plans.plans[0], path, error);
+    }
+    gw_plans_free(&plans);
+    gw_scenario_close(&read);
+    return status;
+}
+
+enum gradweave_status gradweave_plan_mixed(const struct gradweave_question *question,
+                                           const char *choices, double keep, const char *path,
+                                           struct gradweave_group *groups, size_t *ways,
+                                           size_t *count, struct gradweave_plan *plan,
+                                           struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    const struct gw_mixed_request request = {.choices = choices == NULL ? "" : choices,
+                                             .keep = keep};
+    enum gw_status status =
+        keep >= 0 && keep <= 1
+            ? plan_mixed(question, &request, path, groups, ways, count, plan, &failure)
+            : gw_fail(&failure, GW_BAD_INPUT, "keep: expected a share from 0 to 1, got %g", keep);
+    return gw_library_finish(status, &failure, error);
+}
+
 /* ---- rank ------------------------------------------------------------------------------------ */
 
 static enum gw_status rank_comparison(const struct gw_comparison *comparison,

@@ -217,6 +217,17 @@ _FUNCTIONS = {
         POINTER(PlanSummary),
         _ERROR,
     ],
+    "gradweave_plan_mixed": [
+        POINTER(Question),
+        c_char_p,
+        c_double,
+        c_char_p,
+        POINTER(Group),
+        POINTER(c_size_t),
+        POINTER(c_size_t),
+        POINTER(PlanSummary),
+        _ERROR,
+    ],
     "gradweave_validate": [
         POINTER(Question),
         POINTER(Measurement),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ctypes import byref
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -131,9 +131,13 @@ class Plan:
     iteration_s: float
     lower_bound_s: float
     _asked: tuple
+    ways: tuple[str, ...] = ()  # of each group of a mixed plan
+    _mixed: tuple | None = None  # its choices, and the share of the energy to keep
 
     def by(self, policy: str) -> Plan:
         """Another policy's plan, for the same pipeline, model and cluster."""
+        if self._mixed:
+            raise ValueError("policy: expected a plan of one pipeline, got a mixed one")
         groups, summary = _plan(self._asked, len(self.names), self.algorithm, policy, None)
         return replace(
             self,
@@ -169,6 +173,9 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """Writes the plan's file, as `gradweave plan --out` does."""
+        if self._mixed:
+            _plan_mixed(self._asked, len(self.names), *self._mixed, fspath(path))
+            return
         _plan(self._asked, len(self.names), self.algorithm, self.policy, fspath(path))
 
 
@@ -200,12 +207,40 @@ def _plan(
     return [(groups[g].first, groups[g].last) for g in range(count.value)], summary
 
 
+def _plan_mixed(
+    asked: tuple, most: int, choices: str, keep: float, path: str | None
+) -> tuple[list, list, _library.PlanSummary]:
+    groups = (_library.Group * most)()
+    ways = (ctypes.c_size_t * most)()
+    count = ctypes.c_size_t(most)
+    summary = _library.PlanSummary()
+    call(
+        "gradweave_plan_mixed",
+        byref(_question(*asked)),
+        choices.encode(),
+        keep,
+        path.encode() if path else None,
+        groups,
+        ways,
+        byref(count),
+        byref(summary),
+    )
+    names = choices.split(",")
+    return (
+        [(groups[g].first, groups[g].last) for g in range(count.value)],
+        [names[ways[g]] for g in range(count.value)],
+        summary,
+    )
+
+
 def plan(
     model: Path,
     cluster: Path,
     *,
-    algorithm: str,
+    algorithm: str | None = None,
     policy: str | None = None,
+    choices: Sequence[str] = (),
+    keep: float = 0,
     density: float = 0.001,
     workers: int = 0,
     interference: bool = True,
@@ -217,12 +252,23 @@ def plan(
     says how much; without `interference` they do not. Plans and their `iteration_s` never do. With `accumulate` an iteration has so many
     micro-batches, each a forward and a backward pass; gradients travel with the last one's, as with
     DistributedDataParallel's no_sync.
+
+    With `choices` in place of an algorithm each group travels by one of them, such as "dense" and
+    "topk:0.01": the fastest plan of all merges and choices that keeps at least the share `keep` of a
+    bell-shaped gradient's energy.
     """
+    if (algorithm is None) == (not choices):
+        raise ValueError("plan: expected an algorithm, or choices in place of it")
     asked = (model, cluster, workers, density, interference, accumulate)
     each = tensors(model)
-    groups, summary = _plan(asked, len(each), algorithm, policy, None)
+    ways: list[str] = []
+    mixed = (",".join(choices), keep) if choices else None
+    if mixed is not None:
+        groups, ways, summary = _plan_mixed(asked, len(each), *mixed, None)
+    else:
+        groups, summary = _plan(asked, len(each), algorithm, policy, None)
     return Plan(
-        algorithm,
+        algorithm or "mixed",
         policy,
         density,
         tuple(groups),
@@ -231,6 +277,8 @@ def plan(
         summary.iteration_s,
         summary.lower_bound_s,
         asked,
+        tuple(ways),
+        mixed,
     )
 
 

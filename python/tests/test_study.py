@@ -127,6 +127,21 @@ def test_a_model_that_ships_is_planned():
     assert sum(first - last + 1 for first, last in plan.groups) == 161
 
 
+def test_mixed_plans_are_those_of_the_program(tmp_path):
+    choices = ("dense", "topk:0.01", "topk:0.1")
+    fastest = gradweave.plan("resnet50", "box-4x1gbit", choices=choices)
+    kept = gradweave.plan("resnet50", "box-4x1gbit", choices=choices, keep=0.9)
+    kept.write(tmp_path / "plan.json")
+    document = json.loads((tmp_path / "plan.json").read_text())
+    assert [way["choice"] for way in document["ways"]] == list(kept.ways)
+    assert document["iteration_s"] == kept.iteration_s > fastest.iteration_s
+    assert "dense" in fastest.ways and "topk:0.01" in fastest.ways
+    with pytest.raises(ValueError, match="choices"):
+        gradweave.plan("resnet50", "box-4x1gbit")
+    with pytest.raises(gradweave.BadInput, match='got "zip"'):
+        gradweave.plan("resnet50", "box-4x1gbit", choices=["zip"])
+
+
 def test_impossible_requests_are_refused(files, tmp_path):
     with pytest.raises(gradweave.BadInput, match='got "magic"'):
         gradweave.predict(*files, "magic")

@@ -459,6 +459,27 @@ TEST(refuses_plans_that_make_no_sense) {
     }
 }
 
+TEST(mixed_plans_have_a_choice_for_each_group) {
+    enum { room = 161 };
+    struct gradweave_group groups[room];
+    size_t ways[room];
+    size_t count = room;
+    struct gradweave_plan plan;
+    assert_done(gradweave_plan_mixed(&resnet, "topk:0.001,dense", 0, NULL, groups, ways, &count,
+                                     &plan, &error));
+    size_t dense = 0;
+    for (size_t g = 0; g < count; g++) {
+        assert_true(ways[g] < 2);
+        dense += ways[g] == 1;
+    }
+    assert_true(dense > 0 && dense < count);
+    assert_true(ways[0] == 1); /* it is exchanged while the next ones are computed */
+    assert_true(plan.lower_bound_s == plan.iteration_s);
+    assert_int_equal(
+        gradweave_plan_mixed(&resnet, "dense", 2, NULL, groups, ways, &count, &plan, &error),
+        GRADWEAVE_BAD_INPUT);
+}
+
 TEST(refuses_questions_that_make_no_sense) {
     struct {
         const char *model, *algorithm, *message;
