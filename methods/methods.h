@@ -61,6 +61,12 @@ extern const struct gw_compressor gw_compressor_bf16, gw_compressor_fp16, gw_com
  * block), one scale for all of them if block is 0; 0 of no elements. */
 uint64_t gw_code_bytes(const struct gw_compressor *compressor, uint64_t n);
 
+/* Whether PowerSGD of that rank compresses a matrix: to less than half, as PyTorch's powerSGD_hook
+ * has it. */
+static inline bool gw_low_rank_compresses(uint64_t rows, uint64_t columns, uint64_t rank) {
+    return 2 * rank * (rows + columns) < rows * columns;
+}
+
 /* The row of that name; NULL if there is none. */
 const struct gw_compressor *gw_compressor_find(const char *name);
 

@@ -31,7 +31,7 @@ set(cli_may_use core device traces published planner kernels collectives goal tr
 set(traces_public traces.h cluster.h counts.h data.h gradients.h imports.h model.h paper_table.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h group.h watch.h)
-set(kernels_public codes.h gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
+set(kernels_public codes.h gpu.h kernels.h low_rank.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h advice.h axes.h check.h crossovers.h difference.h grid.h plan_sweep.h plans.h points.h predict.h scenario.h
     rank.h reproduction.h survey.h validate.h)
 set(report_public report.h page.h pictures.h measurements.h sweep.h)

@@ -196,6 +196,7 @@ static void sketch_estimate_portable(const struct gw_sketch *sketch, uint32_t bl
 
 #define TARGET
 #include "kernels/cpu/code_loops.h"
+#include "kernels/cpu/low_rank_loops.h"
 
 const struct gw_scan gw_scan_portable = {
     .name = "portable",
@@ -211,4 +212,5 @@ const struct gw_scan gw_scan_portable = {
     .sketch_add = sketch_add_portable,
     .sketch_estimate = sketch_estimate_portable,
     .codes = ALL_CODE_LOOPS,
+    .low_rank = LOW_RANK_LOOPS,
 };

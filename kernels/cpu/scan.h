@@ -54,6 +54,22 @@ struct gw_code_loops {
     void (*add)(const void *codes, size_t n, float scale, float *sums);
 };
 
+/*
+ * Products of PowerSGD (kernels/low_rank.h) with a matrix m of rows and columns; a factor has a row
+ * of `rows` (p) or `columns` (q) elements for each of its rank columns.
+ */
+struct gw_low_rank_loops {
+    /* p = m q, of so many rows; p begins at the first of them, its rows are p_rows apart. */
+    void (*multiply)(const float *m, size_t rows, size_t columns, const float *q, size_t rank,
+                     float *p, size_t p_rows);
+    /* q = m^T p, of the columns from `first` to `end`. */
+    void (*multiply_transposed)(const float *m, size_t rows, size_t columns, size_t first,
+                                size_t end, const float *p, size_t rank, float *q);
+    /* out = p q^T and u -= out, of so many rows as multiply(). */
+    void (*subtract_product)(float *u, size_t rows, size_t columns, const float *p, size_t p_rows,
+                             const float *q, size_t rank, float *out);
+};
+
 /* Passes of an instruction set. They add the gradient to u first; with gradient = NULL they only
  * read u. */
 struct gw_scan {
@@ -102,6 +118,7 @@ struct gw_scan {
                             float *estimates);
 
     struct gw_code_loops codes[GW_CODE_FORMATS];
+    struct gw_low_rank_loops low_rank;
 };
 
 extern const struct gw_scan gw_scan_avx512, gw_scan_avx2, gw_scan_portable;

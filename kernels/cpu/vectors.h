@@ -283,6 +283,7 @@ TARGET static void estimate_blocks(const struct gw_sketch *sketch, uint32_t bloc
 /* ---- codes --------------------------------------------------------------------------------- */
 
 #include "kernels/cpu/code_loops.h"
+#include "kernels/cpu/low_rank_loops.h"
 
 const struct gw_scan SCAN = {
     .name = NAME,
@@ -298,4 +299,5 @@ const struct gw_scan SCAN = {
     .sketch_add = add_blocks,
     .sketch_estimate = estimate_blocks,
     .codes = ALL_CODE_LOOPS,
+    .low_rank = LOW_RANK_LOOPS,
 };

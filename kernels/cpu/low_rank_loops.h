@@ -1,0 +1,139 @@
+/*
+ * Products with tall, narrow factors (kernels/low_rank.h), which read the matrix once for each four
+ * of a factor's columns: plain C with vectors of 8 lanes. avx2.c, avx512.c and portable.c include
+ * this text and say, as TARGET, for which instruction set.
+ */
+
+typedef float eight __attribute__((vector_size(32)));
+typedef float eight_in_memory __attribute__((vector_size(32), aligned(4), may_alias));
+
+enum { TILE_ROWS = 2, BLOCK_ROWS = 8 };
+
+/* Eight floats in memory, to read or to write. */
+#define EIGHT_OF(floats) (*(const eight_in_memory *)(const void *)(floats))
+#define EIGHT_AT(floats) (*(eight_in_memory *)(void *)(floats))
+
+/* `rows` <= TILE_ROWS rows of m by `width` <= 4 columns of the factor; both must be constants. */
+TARGET GW_INLINE void multiply_tile(const float *m, size_t rows, size_t columns, const float *q,
+                                    size_t width, float *p, size_t p_rows) {
+    eight sums[TILE_ROWS][4] = {{{0}}};
+    size_t whole = columns - columns % 8;
+    for (size_t j = 0; j < whole; j += 8) {
+        for (size_t w = 0; w < width; w++) {
+            eight factor = EIGHT_OF(q + w * columns + j);
+            for (size_t row = 0; row < rows; row++) {
+                sums[row][w] += EIGHT_OF(m + row * columns + j) * factor;
+            }
+        }
+    }
+    for (size_t w = 0; w < width; w++) {
+        for (size_t row = 0; row < rows; row++) {
+            eight s = sums[row][w];
+            float sum = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+            for (size_t j = whole; j < columns; j++) {
+                sum += m[row * columns + j] * q[w * columns + j];
+            }
+            p[w * p_rows + row] = sum;
+        }
+    }
+}
+
+TARGET static void multiply(const float *m, size_t rows, size_t columns, const float *q,
+                            size_t rank, float *p, size_t p_rows) {
+    for (size_t row = 0; row < rows; row += TILE_ROWS) {
+        const float *at = m + row * columns;
+        for (size_t w = 0; w < rank;) {
+            const float *factor = q + w * columns;
+            float *to = p + w * p_rows + row;
+            bool four = rank - w >= 4;
+            if (rows - row >= TILE_ROWS && four) {
+                multiply_tile(at, TILE_ROWS, columns, factor, 4, to, p_rows);
+            } else if (rows - row >= TILE_ROWS) {
+                multiply_tile(at, TILE_ROWS, columns, factor, 1, to, p_rows);
+            } else if (four) {
+                multiply_tile(at, 1, columns, factor, 4, to, p_rows);
+            } else {
+                multiply_tile(at, 1, columns, factor, 1, to, p_rows);
+            }
+            w += four ? 4 : 1;
+        }
+    }
+}
+
+/* Adds `height` <= BLOCK_ROWS rows of m, each times an element of each of `width` columns of p. */
+TARGET GW_INLINE void add_rows(const float *m, size_t height, size_t columns, size_t first,
+                               size_t end, const float *p, size_t p_rows, size_t width, float *q) {
+    size_t j = first;
+    for (; j + 8 <= end; j += 8) {
+        eight sums[4];
+        for (size_t w = 0; w < width; w++) {
+            sums[w] = EIGHT_OF(q + w * columns + j);
+        }
+        for (size_t row = 0; row < height; row++) {
+            eight values = EIGHT_OF(m + row * columns + j);
+            for (size_t w = 0; w < width; w++) {
+                sums[w] += values * p[w * p_rows + row];
+            }
+        }
+        for (size_t w = 0; w < width; w++) {
+            EIGHT_AT(q + w * columns + j) = sums[w];
+        }
+    }
+    for (; j < end; j++) {
+        for (size_t w = 0; w < width; w++) {
+            for (size_t row = 0; row < height; row++) {
+                q[w * columns + j] += m[row * columns + j] * p[w * p_rows + row];
+            }
+        }
+    }
+}
+
+TARGET static void multiply_transposed(const float *m, size_t rows, size_t columns, size_t first,
+                                       size_t end, const float *p, size_t rank, float *q) {
+    for (size_t w = 0; w < rank; w++) {
+        memset(q + w * columns + first, 0, (end - first) * sizeof *q);
+    }
+    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
+        const float *at = m + row * columns;
+        size_t height = rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS;
+        for (size_t w = 0; w < rank;) {
+            const float *factor = p + w * rows + row;
+            bool four = rank - w >= 4;
+            if (four && height == BLOCK_ROWS) {
+                add_rows(at, BLOCK_ROWS, columns, first, end, factor, rows, 4, q + w * columns);
+            } else if (four) {
+                add_rows(at, height, columns, first, end, factor, rows, 4, q + w * columns);
+            } else {
+                add_rows(at, height, columns, first, end, factor, rows, 1, q + w * columns);
+            }
+            w += four ? 4 : 1;
+        }
+    }
+}
+
+/* out = p q^T, and u -= out, of `rows` rows; p begins at the first of them. */
+TARGET static void subtract_product(float *u, size_t rows, size_t columns, const float *p,
+                                    size_t p_rows, const float *q, size_t rank, float *out) {
+    for (size_t row = 0; row < rows; row++, u += columns, out += columns, p++) {
+        size_t j = 0;
+        for (; j + 8 <= columns; j += 8) {
+            eight sum = EIGHT_OF(q + j) * p[0];
+            for (size_t w = 1; w < rank; w++) {
+                sum += EIGHT_OF(q + w * columns + j) * p[w * p_rows];
+            }
+            EIGHT_AT(out + j) = sum;
+            EIGHT_AT(u + j) = EIGHT_OF(u + j) - sum;
+        }
+        for (; j < columns; j++) {
+            float sum = q[j] * p[0];
+            for (size_t w = 1; w < rank; w++) {
+                sum += q[w * columns + j] * p[w * p_rows];
+            }
+            out[j] = sum;
+            u[j] -= sum;
+        }
+    }
+}
+
+#define LOW_RANK_LOOPS                                                                             \
+    { multiply, multiply_transposed, subtract_product }

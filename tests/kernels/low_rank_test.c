@@ -1,0 +1,232 @@
+/*
+ * PowerSGD's factors against products in double precision. Random cases follow from one seed, which
+ * is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include "kernels/low_rank.h"
+#include "tests/kernels/kernels_support.h"
+
+enum { MOST_TENSORS = 6 };
+
+/* A group of one worker, and its vectors. */
+struct scene {
+    size_t sizes[MOST_TENSORS], rows[MOST_TENSORS], tensors, n;
+    struct gw_low_rank group;
+    struct gw_workspace workspace;
+    struct gw_task task;
+    float *u, *gradient, *accumulated, *out; /* [n] */
+};
+
+static void open_scene(struct scene *scene, size_t rank) {
+    scene->n = 0;
+    for (size_t i = 0; i < scene->tensors; i++) {
+        scene->n += scene->sizes[i];
+    }
+    assert_ok(gw_low_rank_open(scene->sizes, scene->rows, scene->tensors, rank, seed, &scene->group,
+                               NULL));
+    assert_int_equal(scene->group.elements, scene->n);
+    scene->u = allocate(scene->n, sizeof(float));
+    scene->gradient = allocate(scene->n, sizeof(float));
+    scene->accumulated = allocate(scene->n, sizeof(float));
+    scene->out = allocate(scene->n, sizeof(float));
+    scene->task = (struct gw_task){
+        .u = scene->u, .gradient = scene->gradient, .n = scene->n, .workspace = &scene->workspace};
+}
+
+static void close_scene(struct scene *scene) {
+    gw_low_rank_close(&scene->group);
+    gw_workspace_free(&scene->workspace);
+    free(scene->u);
+    free(scene->gradient);
+    free(scene->accumulated);
+    free(scene->out);
+}
+
+static void run_scene(struct scene *scene) {
+    for (size_t i = 0; i < scene->n; i++) {
+        scene->accumulated[i] = scene->u[i] + scene->gradient[i];
+    }
+    assert_ok(gw_low_rank_project(&scene->group, &scene->task, NULL));
+    gw_low_rank_factor(&scene->group, &scene->task);
+    gw_low_rank_finish(&scene->group, &scene->task, scene->out);
+    scene->task.iteration++;
+}
+
+/* ---- against double precision ---------------------------------------------------------------- */
+
+/* Sums of products of `count` terms err by no more than about their magnitudes times 2^-24 count.
+ */
+static void check_product(double sum, double magnitudes, float found, size_t count) {
+    assert_true(fabs(sum - (double)found) <= magnitudes * 0x1p-23 * (double)(count + 4) + 1e-35);
+}
+
+static void check_matrix(const struct scene *scene, const struct gw_low_rank_matrix *matrix) {
+    const float *m = scene->accumulated + matrix->first;
+    const float *p = scene->group.p + matrix->p;
+    const float *q = scene->group.q + matrix->q;
+    size_t rows = matrix->rows;
+    size_t columns = matrix->columns;
+    size_t rank = scene->group.rank;
+    for (size_t a = 0; a < rank; a++) {
+        for (size_t b = 0; b <= a; b++) {
+            double product = 0;
+            for (size_t i = 0; i < rows; i++) {
+                product += (double)p[a * rows + i] * (double)p[b * rows + i];
+            }
+            assert_true(fabs(product - (a == b)) < 1e-6 || (a == b && product == 0));
+        }
+        for (size_t j = 0; j < columns; j++) {
+            double sum = 0;
+            double magnitudes = 0;
+            for (size_t i = 0; i < rows; i++) {
+                double term = (double)m[i * columns + j] * (double)p[a * rows + i];
+                sum += term;
+                magnitudes += fabs(term);
+            }
+            check_product(sum, magnitudes, q[a * columns + j], rows);
+        }
+    }
+    for (size_t i = 0; i < rows * columns; i++) {
+        double sum = 0;
+        double magnitudes = 0;
+        for (size_t w = 0; w < rank; w++) {
+            double term = (double)p[w * rows + i / columns] * (double)q[w * columns + i % columns];
+            sum += term;
+            magnitudes += fabs(term);
+        }
+        float out = scene->out[matrix->first + i];
+        check_product(sum, magnitudes, out, rank);
+        assert_true(bits_of(scene->u[matrix->first + i]) == bits_of(m[i] - out));
+    }
+}
+
+/* Compares what is compressed with the rule of PyTorch's hook; the rest travels as it is. */
+static void check_scene(const struct scene *scene) {
+    size_t next = 0;
+    size_t first = 0;
+    size_t raw = 0;
+    for (size_t i = 0; i < scene->tensors; i++) {
+        size_t rows = scene->rows[i];
+        size_t columns = rows == 0 ? 0 : scene->sizes[i] / rows;
+        if (rows > 1 && 2 * scene->group.rank * (rows + columns) < scene->sizes[i]) {
+            const struct gw_low_rank_matrix *matrix = &scene->group.matrices[next++];
+            assert_true(matrix->first == first && matrix->rows == rows &&
+                        matrix->columns == columns);
+            check_matrix(scene, matrix);
+        } else {
+            for (size_t at = first; at < first + scene->sizes[i]; at++) {
+                assert_true(scene->out[at] == scene->accumulated[at] && scene->u[at] == 0);
+                assert_true(scene->group.raw[raw++] == scene->accumulated[at]);
+            }
+        }
+        first += scene->sizes[i];
+    }
+    assert_int_equal(next, scene->group.matrix_count);
+    assert_int_equal(raw, scene->group.raw_count);
+}
+
+static void draw_tensors(struct scene *scene, struct gw_random *random) {
+    scene->tensors = between(random, 1, MOST_TENSORS);
+    for (size_t i = 0; i < scene->tensors; i++) {
+        size_t rows = between(random, 0, 5) == 0 ? between(random, 0, 1) : between(random, 2, 90);
+        scene->rows[i] = rows;
+        scene->sizes[i] = (rows == 0 ? 1 : rows) * between(random, 1, 90);
+    }
+}
+
+TEST(factors_are_products_and_nothing_is_lost) {
+    struct gw_random *random = random_stream(1);
+    for (int round = 0; round < gw_trials(200) + 10; round++) {
+        struct scene scene = {0};
+        draw_tensors(&scene, random);
+        open_scene(&scene, between(random, 1, 9));
+        for (int t = 0; t < 3; t++) {
+            for (size_t i = 0; i < scene.n; i++) {
+                scene.gradient[i] = (float)gw_random_normal(random, 0.01);
+            }
+            run_scene(&scene);
+            check_scene(&scene);
+        }
+        close_scene(&scene);
+    }
+}
+
+TEST(factors_are_the_same_with_threads_and_instruction_sets) {
+    static const char *const sets[] = {"portable", "avx2", "avx512"};
+    const char *usual = gw_instruction_set();
+    struct scene scenes[4] = {{.tensors = 0}};
+    for (size_t s = 0; s < 4; s++) {
+        struct gw_random *random = random_stream(2); /* the same again */
+        struct scene *scene = &scenes[s];
+        scene->tensors = 3;
+        const size_t shapes[3][2] = {{401, 613}, {77, 1}, {1200, 57}};
+        for (size_t i = 0; i < 3; i++) {
+            scene->rows[i] = shapes[i][0];
+            scene->sizes[i] = shapes[i][0] * shapes[i][1];
+        }
+        open_scene(scene, 5);
+        scene->task.threads = s == 3 ? 4 : 1;
+        if (s == 3 || gw_force_instruction_set(sets[s])) {
+            for (int t = 0; t < 2; t++) {
+                for (size_t i = 0; i < scene->n; i++) {
+                    scene->gradient[i] = (float)gw_random_normal(random, 0.01);
+                }
+                run_scene(scene);
+            }
+            assert_memory_equal(scene->u, scenes[0].u, scene->n * sizeof(float));
+            assert_memory_equal(scene->out, scenes[0].out, scene->n * sizeof(float));
+        }
+        assert_true(gw_force_instruction_set(usual));
+    }
+    for (size_t s = 0; s < 4; s++) {
+        close_scene(&scenes[s]);
+    }
+}
+
+/* ---- approximation --------------------------------------------------------------------------- */
+
+/* Singular values are known where a matrix is diagonal: the best error of rank r leaves the first
+ * r out. A matrix of rank r is compressed without loss at once; others as well as can be, in time.
+ */
+TEST(a_warm_start_finds_the_largest_singular_values) {
+    enum { SIDE = 60 };
+    struct scene scene = {.tensors = 1, .sizes = {SIDE * SIDE}, .rows = {SIDE}};
+    open_scene(&scene, 4);
+    for (int kind = 0; kind < 2; kind++) {
+        double best = 0;
+        double left = 0;
+        for (int t = 0; t < (kind == 0 ? 1 : 30); t++) {
+            memset(scene.u, 0, scene.n * sizeof(float)); /* no error feedback */
+            best = left = 0;
+            for (size_t i = 0; i < SIDE; i++) {
+                double value = i < 4 ? 10 - (double)i : kind == 0 ? 0 : 1.0 / (double)i;
+                scene.gradient[i * SIDE + (i * 7) % SIDE] = (float)value;
+                best += i < 4 ? 0 : value * value;
+            }
+            run_scene(&scene);
+            for (size_t i = 0; i < scene.n; i++) {
+                left += (double)scene.u[i] * (double)scene.u[i];
+            }
+        }
+        assert_true(left <= best * 1.001 + 1e-8);
+    }
+    close_scene(&scene);
+}
+
+TEST(zeros_stay_zeros_and_bad_input_is_refused) {
+    struct scene scene = {.tensors = 2, .sizes = {900, 30}, .rows = {30, 1}};
+    struct gw_error error = {0};
+    open_scene(&scene, 2);
+    run_scene(&scene);
+    for (size_t i = 0; i < scene.n; i++) {
+        assert_true(scene.out[i] == 0 && scene.u[i] == 0);
+    }
+    scene.gradient[7] = 1; /* begins anew after zeros */
+    run_scene(&scene);
+    assert_true(near((double)scene.out[7], 1, 1e-5));
+    for (size_t at = 5; at < scene.n; at += 450) {
+        scene.gradient[at] = at < 900 ? INFINITY : -INFINITY;
+        assert_int_equal(gw_low_rank_project(&scene.group, &scene.task, &error), GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "element 5:"));
+    }
+    close_scene(&scene);
+}
