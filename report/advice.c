@@ -33,36 +33,41 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Prints "in trainings of 5 networks it took 1.3 to 2.5 times as many, and 1 of 11 runs never got
- * there". */
+/* Prints "in trainings of 5 networks it took 1.7 times as many in the median (1.3 to 2.5), and 1 of
+ * 11 runs never got there". */
 static void print_needed(const struct gw_advice *advice, const struct gw_recommendation *one) {
     const struct gw_iterations_factor *iterations = &one->iterations;
     if (iterations->is_beyond) {
-        gw_print("; no training kept as little as density %g: iterations are known for density %g "
-                 "and above",
-                 advice->scenario->density, iterations->density);
+        gw_print(
+            "    no training kept as little as density %g: iterations are known for density %g "
+            "and above\n",
+            advice->scenario->density, iterations->density);
         return;
     }
     if (iterations->runs == 0) {
-        gw_print("; nobody trained so");
+        gw_print("    nobody trained so\n");
         return;
     }
-    gw_print("; in trainings of %s", GW_COUNTED(iterations->networks, "network"));
-    if (one->result->density < 1) {
-        gw_print(" at density %g", iterations->density);
-    }
+    gw_print("    in trainings of %s", GW_COUNTED(iterations->networks, "network"));
     if (iterations->failed == iterations->runs) {
-        gw_print(" none of %zu runs got there", iterations->runs);
+        gw_print(" none of %zu runs got there\n", iterations->runs);
         return;
     }
     if (iterations->low == iterations->high) {
         gw_print(" it took %.2g times as many", iterations->low);
-    } else {
+    } else if (isinf(iterations->median)) {
         gw_print(" it took %.2g to %.2g times as many", iterations->low, iterations->high);
+    } else if (iterations->median == 1) {
+        gw_print(" it took as many in the median (%.2g to %.2g times)", iterations->low,
+                 iterations->high);
+    } else {
+        gw_print(" it took %.2g times as many in the median (%.2g to %.2g)", iterations->median,
+                 iterations->low, iterations->high);
     }
     if (iterations->failed > 0) {
         gw_print(", and %zu of %zu runs never got there", iterations->failed, iterations->runs);
     }
+    gw_print("\n");
 }
 
 static bool has_better_buckets(const struct gw_advice *advice) {
@@ -80,7 +85,7 @@ static bool is_plain_ddp_chosen(const struct gw_advice *advice) {
 static void print_buckets(const struct gw_advice *advice, const char *first) {
     const char *by_default = GW_SECONDS(advice->default_iteration_s);
     double set_s = advice->buckets_hold ? advice->buckets_iteration_s : advice->cap_iteration_s;
-    gw_print("%s, ", first);
+    gw_print("%s\n    ", first);
     if (advice->buckets_hold) {
         gw_print("with bucket_cap_mb_list=[");
         for (size_t g = 0; g < advice->buckets.group_count; g++) {
@@ -105,8 +110,9 @@ static void print_buckets(const struct gw_advice *advice, const char *first) {
         gw_print("; with bucket_cap_mb=%g %s", advice->cap_mib,
                  GW_SECONDS(advice->cap_iteration_s));
     }
-    gw_print(". These times count %s for each bucket besides its exchange; the table does not.\n",
-             GW_SECONDS(gw_bucket_besides_s));
+    gw_print(
+        "\n    these times count %s for each bucket besides its exchange; the table does not\n",
+        GW_SECONDS(gw_bucket_besides_s));
 }
 
 static void print_recommendation(const struct gw_advice *advice) {
@@ -119,18 +125,18 @@ static void print_recommendation(const struct gw_advice *advice) {
         gw_print("\n");
         return;
     }
-    gw_print("Recommended: %s, %s: ",
+    gw_print("Recommended: %s, %s\n    ",
              result == &advice->half ? "half the bytes"
                                      : gw_advice_name(advice, chosen->place, name),
              GW_COUNTED(result->groups, "group"));
     if (result == &advice->half) {
-        gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook.\n\n");
+        gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook\n\n");
     } else if (gw_advice_algorithm(advice, chosen->place)->compressor->code.bits == 0 &&
                gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
-        gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g).\n\n",
+        gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g)\n\n",
                  result->algorithm, advice->scenario->density);
     } else {
-        gw_print("model = gradweave.torch.distribute(model, \"%s\").\n\n", result->algorithm);
+        gw_print("model = gradweave.torch.distribute(model, \"%s\")\n\n", result->algorithm);
     }
 }
 
@@ -149,10 +155,10 @@ static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
              one->result == &advice->half ? half_name : gw_advice_name(advice, one->place, name),
              GW_SECONDS(one->result->iteration_s));
     if (one->place == advice->dense) {
-        gw_print(" without compression.\n");
+        gw_print(" without compression\n");
         return;
     }
-    gw_print(": iterations are %.2f times as fast as %s's", speedup->value,
+    gw_print("\n    iterations are %.2f times as fast as %s's", speedup->value,
              gw_advice_name(advice, advice->dense, name));
     if (isnan(speedup->low)) {
         gw_print(" (how far off that may be is not known)");
@@ -162,11 +168,11 @@ static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
     if (!one->holds && tier != GW_FASTEST_ITERATION) {
         gw_print(", which may be no gain");
     }
+    gw_print("\n");
     if (speedup->value >= 1.005 && tier != GW_COSTS_NOTHING) { /* not printed as 1.00 */
-        gw_print(": it pays if training needs fewer than %.2f times as many", speedup->value);
+        gw_print("    it pays if training needs fewer than %.2f times as many\n", speedup->value);
     }
     print_needed(advice, one);
-    gw_print(".\n");
 }
 
 static void print_tiers(const struct gw_advice *advice) {
@@ -175,8 +181,8 @@ static void print_tiers(const struct gw_advice *advice) {
         print_buckets(advice, "Costs nothing: DistributedDataParallel (DDP)");
     }
     if (advice->accumulated >= 1.02) {
-        gw_print("Gradient accumulation over %zu micro-batches, in batches four times as large: "
-                 "DistributedDataParallel trains %.2f times as many samples a second.\n",
+        gw_print("Gradient accumulation over %zu micro-batches, in batches four times as large\n"
+                 "    DistributedDataParallel trains %.2f times as many samples a second\n",
                  advice->micro_batches, advice->accumulated);
     }
     const struct gw_recommendation *soonest = &advice->tiers[GW_SOONEST_COMPRESSED];
@@ -193,24 +199,31 @@ static void print_tiers(const struct gw_advice *advice) {
 
 enum { MOST_ROWS = 6, MOST_OTHERS = 3 };
 
-/* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations. */
+/* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations:
+ * "x 1.7 (1.3 to 2.5), 1 of 11 never". */
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
                            const struct gw_iterations_factor *iterations) {
-    if (objection == GW_LITTLE_ENERGY) {
-        gw_table_cells(table, "not recommended: too little energy");
-    } else if (objection == GW_FEW_LEARNT) {
-        gw_table_cells(table, "not recommended: %zu of %zu did not learn", iterations->failed,
+    char text[96];
+    char never[48] = "";
+    if (iterations->failed > 0) {
+        (void)snprintf(never, sizeof never, ", %zu of %zu never", iterations->failed,
                        iterations->runs);
-    } else if (objection == GW_NEVER_TRAINED) {
-        gw_table_cells(table, "not recommended: %s",
-                       iterations->is_beyond ? "no training kept so little" : "no trainings");
-    } else if (isnan(iterations->low)) {
-        gw_table_cells(table, "%s", "never, or not trained");
-    } else if (iterations->low == iterations->high) {
-        gw_table_cells(table, "x %.2g", iterations->low);
-    } else {
-        gw_table_cells(table, "x %.2g to %.2g", iterations->low, iterations->high);
     }
+    if (objection == GW_LITTLE_ENERGY) {
+        (void)snprintf(text, sizeof text, "too little energy");
+    } else if (isnan(iterations->median)) {
+        (void)snprintf(text, sizeof text, "%s",
+                       iterations->is_beyond ? "no training kept so little" : "no trainings");
+    } else if (isinf(iterations->median)) {
+        (void)snprintf(text, sizeof text, "never with half or more of %s",
+                       GW_COUNTED(iterations->networks, "network"));
+    } else if (iterations->low == iterations->high) {
+        (void)snprintf(text, sizeof text, "x %.2g%s", iterations->low, never);
+    } else {
+        (void)snprintf(text, sizeof text, "x %.2g (%.2g to %.2g)%s", iterations->median,
+                       iterations->low, iterations->high, never);
+    }
+    gw_table_cells(table, "%s%s", objection == GW_NO_OBJECTION ? "" : "not recommended: ", text);
 }
 
 static void add_row(struct gw_table *table, const struct gw_result *result, bool is_best,
@@ -277,12 +290,12 @@ static void print_pipelines(const struct gw_advice *advice) {
     gw_table_print_and_close(table);
     const struct gw_iterations_factor *trained = &advice->iterations[advice->compressed];
     gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; the rest "
-             "comes later. iterations: times as many as without compression, in trainings of %s at "
-             "density %g.%s\n",
+             "comes later\n"
+             "iterations: times as many as without compression, in the median (and the range) of "
+             "trainings\n"
+             "    of %s at density %g%s\n",
              GW_COUNTED(trained->networks, "network"), trained->density,
-             advice->by_iteration ? ""
-                                  : " First stand those with which training is done soonest, an "
-                                    "iteration's time times the median of iterations.");
+             advice->by_iteration ? "" : "; rows stand by an iteration's time x that median");
     gw_counts_note_print(&counts, advice->ranking.comparison);
     gw_print("\n");
 }

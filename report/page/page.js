@@ -87,7 +87,8 @@ function iterations(r) {
   const factor = r.iterations_factor;
   if ("not_recommended" in r) return `not recommended: ${r.not_recommended}`;
   if (factor === undefined || factor.low === null) return "";
-  return factor.low === factor.high ? `x ${rough(factor.low)}` : `x ${rough(factor.low)} to ${rough(factor.high)}`;
+  return (factor.low === factor.high ? `x ${rough(factor.low)}` : `${factor.median === null ? "" : `x ${rough(factor.median)} `}(${rough(factor.low)} to ${rough(factor.high)})`) +
+    (factor.never > 0 ? `, never in ${percent(factor.never)}` : "");
 }
 
 function card(term, value, note) {
