@@ -162,6 +162,10 @@ struct gradweave_training {
      * same type of halves: each step of an allreduce rounds to it, as in DistributedDataParallel.
      * Results are rounded to the nearest, a tie to the even one. */
     const enum gradweave_number *numbers;
+    /* [group_count] ways of a mixed plan's groups, as `gradweave plan --choices` takes them
+     * ("dense", "topk:0.01", "topk": of the density above); the algorithm is then "mixed". NULL:
+     * groups travel by the algorithm. */
+    const char *const *ways;
 };
 
 /*

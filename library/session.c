@@ -6,6 +6,7 @@
 #include "exec/exec.h"
 #include "library/ranks.h"
 #include "methods/methods.h"
+#include "study/plans.h"
 
 struct gradweave_session {
     struct gw_session *session;
@@ -56,6 +57,10 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+static double usual_density(const struct gradweave_training *training) {
+    return training->density == 0 ? GW_USUAL_DENSITY : training->density;
+}
+
 /* Returns the bytes of an element in exchanges without compression: of halves, if all are alike. */
 static uint64_t dense_bytes(const struct gradweave_training *training,
                             const struct gw_algorithm *algorithm) {
@@ -67,6 +72,37 @@ static uint64_t dense_bytes(const struct gradweave_training *training,
     return gw_number_bytes(alike ? (enum gw_number_type)numbers[0] : GW_NUMBER_FLOAT);
 }
 
+static enum gw_status parse_way(const struct gradweave_training *training, size_t group,
+                                struct gw_way *out, struct gw_error *error) {
+    const char *way = group < training->group_count ? training->ways[group] : NULL;
+    return way != NULL && gw_choice_parse(way, usual_density(training), out)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "ways[%zu]: expected a group's choice of a mixed plan, such as topk:0.01, "
+                         "got \"%s\"",
+                         group, way == NULL ? "" : way);
+}
+
+static enum gw_status copy_ways(const struct gradweave_training *training, struct gw_plan *plan,
+                                struct gw_error *error) {
+    plan->ways = calloc(plan->group_count, sizeof *plan->ways);
+    GW_TRY(plan->ways == NULL ? gw_fail_memory(error, "taking a plan") : GW_OK);
+    plan->way_count = plan->group_count;
+    for (size_t g = 0; g < plan->way_count; g++) {
+        struct gw_way way = {0};
+        GW_TRY(parse_way(training, g, &way, error));
+        struct gw_plan_way *copy = &plan->ways[g];
+        *copy = (struct gw_plan_way){.choice = strdup(training->ways[g]),
+                                     .compressor = strdup(way.compressor->name),
+                                     .exchange = strdup(way.exchange->name),
+                                     .density = way.density};
+        if (copy->choice == NULL || copy->compressor == NULL || copy->exchange == NULL) {
+            return gw_fail_memory(error, "taking a plan");
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status build_schedule(const struct gradweave_training *training, size_t workers,
                                      struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
@@ -75,9 +111,7 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
                              .tensor_count = training->tensor_count,
                              .tensors = tensors};
     const struct gw_algorithm *algorithm = &out->algorithm;
-    double density = !gw_algorithm_is_sparse(algorithm) ? 1
-                     : training->density == 0           ? GW_USUAL_DENSITY
-                                                        : training->density;
+    double density = gw_algorithm_is_sparse(algorithm) ? usual_density(training) : 1;
     if (tensors == NULL) {
         return gw_fail_memory(error, "opening a session");
     }
@@ -90,6 +124,9 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
         status = gw_library_copy_groups(training->groups, training->group_count,
                                         training->tensor_count, &out->plan, error);
     }
+    if (status == GW_OK && training->ways != NULL) {
+        status = copy_ways(training, &out->plan, error);
+    }
     if (status == GW_OK) {
         status = gw_algorithm_schedule(algorithm, &model, &out->plan, &out->schedule, error);
     }
@@ -97,11 +134,28 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
     return status;
 }
 
+/* Chooses the pipeline; of a mixed plan one that goes as its first group does. */
 static enum gw_status choose_algorithm(const struct gradweave_training *training,
                                        struct gw_algorithm *out, struct gw_error *error) {
     GW_TRY(check_tensors(training, error));
-    return gw_library_choose(training->algorithm, training->compressor, training->exchange,
-                             training->group_count, out, error);
+    if (training->ways == NULL) {
+        return gw_library_choose(training->algorithm, training->compressor, training->exchange,
+                                 training->group_count, out, error);
+    }
+    const char *name = training->algorithm == NULL ? "" : training->algorithm;
+    if (strcmp(name, GW_MIXED) != 0 || training->compressor != NULL || training->exchange != NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "ways: expected algorithm " GW_MIXED " and no compressor or exchange beside "
+                       "them, got algorithm %s",
+                       name);
+    }
+    struct gw_way first = {0};
+    GW_TRY(parse_way(training, 0, &first, error));
+    *out = (struct gw_algorithm){.name = GW_MIXED,
+                                 .policy = "given",
+                                 .compressor = first.compressor,
+                                 .exchange = first.exchange};
+    return GW_OK;
 }
 
 enum gradweave_status gradweave_session_check(const struct gradweave_training *training,

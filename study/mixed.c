@@ -20,8 +20,7 @@ struct mixture {
 
 /* ---- choices ------------------------------------------------------------------------------- */
 
-/* Parses "dense", "topk" or "topk:0.01". */
-static bool parse_choice(const char *text, double usual_density, struct gw_way *out) {
+bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out) {
     char name[CHOICE_SIZE];
     size_t length = strcspn(text, ":");
     (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
@@ -49,7 +48,7 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
         if (length < sizeof name) {
             (void)snprintf(name, sizeof name, "%.*s", (int)length, next);
         }
-        bool known = out->count < MOST_CHOICES && parse_choice(name, usual_density, &way);
+        bool known = out->count < MOST_CHOICES && gw_choice_parse(name, usual_density, &way);
         for (size_t k = 0; k < out->count && known; k++) {
             known = !gw_ways_equal(&way, &out->ways[k]);
         }

@@ -58,6 +58,9 @@ enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, struct gw_plans *plans,
                                 struct gw_error *error);
 
+/* Parses "dense", "topk" (of the usual density) or "topk:0.01"; false: no such way. */
+bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out);
+
 /* Question about a mixed plan: ways of which each group takes one, as --choices takes them or
  * (NULL) those of pipelines, and the least share of the gradient's energy to keep (0: any). */
 struct gw_mixed_request {

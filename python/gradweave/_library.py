@@ -70,6 +70,7 @@ class Training(ctypes.Structure):
         ("gpu", POINTER(Gpu)),
         ("names", POINTER(c_char_p)),
         ("numbers", POINTER(c_int)),
+        ("ways", POINTER(c_char_p)),
     ]
 
 

@@ -123,34 +123,40 @@ def test_parameters_of_two_types_are_averaged_in_floats(rank: int) -> None:
 
 
 def _play(
-    steps: int, density: float, dtype: torch.dtype
+    steps: int, groups: dict[int, float], dtype: torch.dtype = torch.float32, ranks: int = RANKS
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """top-k with error feedback, of all gradients in one group, in plain PyTorch: the parameters,
-    and what each rank has not sent, in 32-bit floats whatever the parameters' type is."""
+    """top-k with error feedback in plain PyTorch: the parameters, and what each rank has not sent,
+    in 32-bit floats whatever the parameters' type is. `groups` are densities by a group's last
+    tensor, the first group first; at density 1 all of it is sent."""
     model = network().to(dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    parameters = list(model.parameters())
-    sizes = [p.numel() for p in parameters]
-    total = sum(sizes)
     # Of equal magnitudes the first ones are sent, those of the last tensor before others.
-    order = torch.cat(torch.arange(total).split(sizes)[::-1])
-    residuals = [torch.zeros(total) for _ in range(RANKS)]
-    kept = max(1, int(density * total))
+    parameters = list(model.parameters())[::-1]
+    sizes = [p.numel() for p in parameters]
+    ends = [sum(sizes[: len(sizes) - last]) for last in groups]
+    parts = [slice(begin, end) for begin, end in zip([0, *ends], ends)]
+    residuals = [torch.zeros(sum(sizes)) for _ in range(ranks)]
     for step in range(steps):
-        average = torch.zeros(total)
-        for rank in range(RANKS):
+        average = torch.zeros(sum(sizes))
+        for rank, residual in enumerate(residuals):
             loss_of(model, rank, step).backward()
-            residuals[rank] += torch.cat([p.grad.flatten().float() for p in parameters]) / RANKS
+            residual += torch.cat([p.grad.flatten().float() for p in parameters]) / ranks
             optimizer.zero_grad()
-            ordered = residuals[rank][order].abs().argsort(descending=True, stable=True)
-            chosen = order[ordered[:kept]]
-            average[chosen] += residuals[rank][chosen]
-            residuals[rank][chosen] = 0
+            for part, density in zip(parts, groups.values()):
+                left = residual[part]
+                ordered = left.abs().argsort(descending=True, stable=True)
+                chosen = ordered[: max(1, int(density * len(left)))]
+                average[part][chosen] += left[chosen]
+                left[chosen] = 0
         for parameter, part in zip(parameters, average.split(sizes)):
             parameter.grad = part.view_as(parameter).to(dtype, copy=True)
         optimizer.step()
         optimizer.zero_grad()
-    return flat(model), residuals
+    return flat(model), [torch.cat(one.split(sizes)[::-1]) for one in residuals]
+
+
+def _residual(distributed) -> torch.Tensor:
+    return torch.cat([part.flatten() for part in distributed.residual().values()])
 
 
 def _topk(rank: int, expected: torch.Tensor, residuals: list[torch.Tensor]) -> None:
@@ -159,15 +165,64 @@ def _topk(rank: int, expected: torch.Tensor, residuals: list[torch.Tensor]) -> N
     train(model, rank, 30, model)
     distributed.verify()
     assert torch.equal(flat(model), expected)
-    parts = [part.flatten() for part in distributed.residual().values()]
-    assert torch.equal(torch.cat(parts), residuals[rank])
+    assert torch.equal(_residual(distributed), residuals[rank])
     distributed.close()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_topk_is_the_reference_bit_for_bit(tmp_path, dtype):
     torch.set_num_threads(1)
-    on_ranks(tmp_path, _topk, *_play(30, 0.05, dtype))
+    on_ranks(tmp_path, _topk, *_play(30, {0: 0.05}, dtype))
+
+
+# ---- mixed plans ----------------------------------------------------------------------------
+
+
+def _mixed(rank, plan: gt.Plan, steps: int, expected: torch.Tensor, residuals) -> None:
+    ranks = dist.get_world_size()
+    exact = {"rtol": 0, "atol": 0} if ranks == 2 else {"rtol": 1e-4, "atol": 1e-6}  # orders of sums
+    model = network()
+    distributed = gt.distribute(model, plan)
+    train(model, rank, steps, model)
+    distributed.verify()
+    assert_equal_on_ranks(model)
+    torch.testing.assert_close(flat(model), expected, **exact)
+    torch.testing.assert_close(_residual(distributed), residuals[rank], **exact)
+    state, left = distributed.exchange_state(), _residual(distributed)
+    distributed.close()
+
+    again = gt.distribute(model, plan)
+    again.load_exchange_state(state)
+    assert torch.equal(_residual(again), left)
+    again.close()
+    dense = dataclasses.replace(plan, ways=("dense",) * len(plan.groups))
+    for residual_only, message in ((False, "compressor|plan or density"), (True, "a residual")):
+        again = gt.distribute(model, dense)
+        with pytest.raises(gt.BadInput, match=message):
+            again.load_exchange_state(state, residual_only=residual_only)
+        again.close()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_each_group_of_a_mixed_plan_goes_its_way(tmp_path, ranks):
+    """What is hidden behind the backward pass loses nothing; the rest travels by top-k."""
+    torch.set_num_threads(1)
+    tensors = [
+        {"name": name, "elements": p.numel(), "backward_s": 1e-4}
+        for name, p in network().named_parameters()
+    ]
+    model = {"schema": "gradweave/model@1", "name": "m", "tensors": tensors, "forward_s": 1e-3}
+    (tmp_path / "m.json").write_text(json.dumps(model))
+    (tmp_path / "c.json").write_text(json.dumps(CLUSTER))
+    plan = gt.plan(tmp_path / "m.json", tmp_path / "c.json", choices=("dense", "topk:0.05"))
+    assert set(plan.ways) == {"dense", "topk:0.05"}
+    with pytest.raises(gt.BadInput, match="expected a dense plan, .* got one of mixed"):
+        gt.ddp_arguments(plan)
+    groups = {
+        last: 1 if way == "dense" else 0.05 for (_, last), way in zip(plan.groups, plan.ways)
+    }
+    steps = 30 if ranks == 2 else 5
+    on_ranks(tmp_path, _mixed, plan, steps, *_play(steps, groups, ranks=ranks), ranks=ranks)
 
 
 # ---- all pipelines --------------------------------------------------------------------------

@@ -12,8 +12,10 @@ TEST(refuses_training_that_makes_no_sense) {
                                                    (enum gradweave_number)3};
     const struct gradweave_training good = {
         .tensor_count = LAYERS, .elements = layers, .algorithm = "topk"};
-    struct gradweave_training cases[10];
-    static const char *const messages[10] = {
+    static const char *const ways[] = {"dense", "zip:0.1"};
+    static const struct gradweave_group halves[] = {{2, 1}, {0, 0}};
+    struct gradweave_training cases[13];
+    static const char *const messages[13] = {
         "tensor_count: expected at least one tensor",
         "elements[0]: expected a positive integer",
         "got \"magic\"",
@@ -24,8 +26,12 @@ TEST(refuses_training_that_makes_no_sense) {
         "got \"magic\"",
         "names[1]: expected a name, got NULL",
         "numbers[2]: expected an enum gradweave_number, 0 to 2, got 3",
+        "ways: expected algorithm mixed and no compressor or exchange beside them, got algorithm "
+        "topk",
+        "ways[0]: expected a group's choice of a mixed plan, such as topk:0.01, got \"\"",
+        "ways[1]: expected a group's choice of a mixed plan, such as topk:0.01, got \"zip:0.1\"",
     };
-    for (size_t i = 0; i < 10; i++) {
+    for (size_t i = 0; i < 13; i++) {
         cases[i] = good;
     }
     cases[0].tensor_count = 0;
@@ -40,7 +46,13 @@ TEST(refuses_training_that_makes_no_sense) {
     cases[7].compressor = "magic";
     cases[8].names = unnamed;
     cases[9].numbers = numbers;
-    for (size_t i = 0; i < 10; i++) {
+    for (size_t i = 10; i < 13; i++) {
+        cases[i].algorithm = i == 10 ? "topk" : "mixed";
+        cases[i].ways = ways;
+    }
+    cases[12].groups = halves;
+    cases[12].group_count = 2;
+    for (size_t i = 0; i < 13; i++) {
         struct gradweave_session *session = NULL;
         assert_refused(gradweave_session_open(&cases[i], ranks, &session, &error), messages[i]);
         assert_null(session);

@@ -111,7 +111,7 @@ def ddp_arguments(
     the parameters of `module` are registered, and the plan is made anew for that order. With
     `static_graph` DDP does rebuild them, before the third iteration: leave the option out then.
     """
-    if is_sparse(plan.algorithm):
+    if plan.ways or is_sparse(plan.algorithm):
         raise BadInput(
             f"expected a dense plan, as DistributedDataParallel compresses nothing, got one of "
             f"{plan.algorithm}: distribute(module, plan) trains by it"

@@ -113,6 +113,7 @@ class Distributed(torch.nn.Module):
         *,
         density: float = 0.001,
         groups: Sequence[tuple[int, int]] = (),
+        ways: Sequence[str] = (),
         names: Sequence[str] = (),
         compressor: str | None = None,
         exchange: str | None = None,
@@ -163,6 +164,7 @@ class Distributed(torch.nn.Module):
             algorithm,
             density=density,
             groups=groups,
+            ways=ways,
             compressor=compressor,
             exchange=exchange,
             group=group or process_group,
@@ -571,5 +573,6 @@ def distribute(module: torch.nn.Module, algorithm: str | Plan, **options) -> Dis
     """
     if isinstance(algorithm, Plan):
         plan, algorithm = algorithm, algorithm.algorithm
-        options = {"density": plan.density, "groups": plan.groups, "names": plan.names, **options}
+        planned = {"groups": plan.groups, "ways": plan.ways, "names": plan.names}
+        options = {"density": plan.density, **planned, **options}
     return Distributed(module, algorithm, **options)

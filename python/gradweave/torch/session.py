@@ -53,6 +53,7 @@ def make_training(
     *,
     density: float,
     groups: Sequence[tuple[int, int]] = (),
+    ways: Sequence[str] = (),
     compressor: str | None,
     exchange: str | None,
     seed: int = 0,
@@ -71,6 +72,8 @@ def make_training(
     except (TypeError, ValueError):
         expected = "groups: expected pairs of numbers of tensors, the first and the last"
         raise BadInput(f"{expected}, got {groups!r}") from None
+    if len(ways) not in (0, len(pairs)):
+        raise BadInput(f"ways: expected one for each of {len(pairs)} groups, got {len(ways)}")
     where = _library.Gpu(gpu.index, _stream(gpu)) if gpu else None
     return _library.Training(
         tensor_count=len(sizes),
@@ -86,6 +89,7 @@ def make_training(
         average=1,
         seed=seed,
         gpu=ctypes.pointer(where) if where else None,
+        ways=(ctypes.c_char_p * len(ways))(*map(str.encode, ways)) if ways else None,
     )
 
 
@@ -151,6 +155,7 @@ class Session:
         *,
         density: float = 0.001,
         groups: Sequence[tuple[int, int]] = (),
+        ways: Sequence[str] = (),
         compressor: str | None = None,
         exchange: str | None = None,
         group: dist.ProcessGroup | OwnGroup | None = None,
@@ -189,6 +194,7 @@ class Session:
             "algorithm": algorithm,
             "density": density,
             "groups": groups,
+            "ways": ways,
             "compressor": compressor,
             "exchange": exchange,
             "seed": seed,
