@@ -191,10 +191,10 @@ static enum gw_status keep_most(struct within *x, struct gw_error *error) {
     }
     weigh(x->choices, &x->kept);
     if (x->kept.lost > x->choices->most_lost) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "energy: expected that a plan may lose at least %.6g of the gradient's, as "
-                       "every one of these choices does; got %.6g",
-                       x->kept.lost, x->choices->most_lost);
+        return gw_fail(
+            error, GW_BAD_INPUT,
+            "energy kept: expected at most %.6g, the most that these choices keep; got %.6g",
+            1 - x->kept.lost, 1 - x->choices->most_lost);
     }
     return GW_OK;
 }

@@ -345,8 +345,7 @@ static void print_mixed(const struct gw_ranking *ranking) {
         ranking->mixed.interfered_s == NULL ? plan->iteration_s : ranking->mixed.interfered_s[0];
     gw_print_note("",
                   "The fastest plan, in which each group travels as any of these pipelines sends "
-                  "it, takes %s "
-                  "(%s, %.3g%% of the energy kept): pipelines are %s to %s above it.",
+                  "it, takes %s (%s, %.3g%% of the energy kept): pipelines are %s to %s above it.",
                   GW_SECONDS(iteration_s), GW_COUNTED(plan->group_count, "group"),
                   100 * ranking->mixed.energy_kept, GW_PERCENT(least), GW_PERCENT(most));
     struct gw_table *table = gw_table_open("lr", "algorithm\tabove it");

@@ -54,9 +54,9 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
         }
         if (!known) {
             return gw_fail(error, GW_BAD_INPUT,
-                           "choices: expected at most %d of dense and gradweave list compressors, "
-                           "each once, if need be with a density, such as dense,topk:0.01; got "
-                           "\"%.*s\"",
+                           "choices: expected dense and names of gradweave list compressors, each "
+                           "once and at most %d of them, such as dense,topk:0.01, with a density "
+                           "for those that select; got \"%.*s\"",
                            MOST_CHOICES, (int)length, next);
         }
         memcpy(out->names[out->count], name, sizeof name);

@@ -224,7 +224,7 @@ TEST(budgets_match_brute_force) {
         enum gw_status status = gw_planner_optimum(&x.choices, &found, &error);
         if (isinf(best.exchanged_s)) {
             assert_int_equal(status, GW_BAD_INPUT);
-            assert_non_null(strstr(error.message, "energy: expected"));
+            assert_non_null(strstr(error.message, "energy kept: expected at most"));
             refused++;
             continue;
         }

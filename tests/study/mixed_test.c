@@ -196,13 +196,14 @@ static void refuse_choices(const char *choices, double keep, const char *expecte
 }
 
 TEST(choices_that_cannot_be_are_refused) {
-    refuse_choices("dense,zip", 0, "such as dense,topk:0.01; got \"zip\"");
+    refuse_choices("dense,zip", 0,
+                   "such as dense,topk:0.01, with a density for those that select; got \"zip\"");
     refuse_choices("", 0, "got \"\"");
     refuse_choices("dense:0.5", 0, "got \"dense:0.5\"");
     refuse_choices("topk:2", 0, "got \"topk:2\"");
     refuse_choices("topk:0.01,dense,topk:1e-2", 0, "each once");
     refuse_choices("dense,dgc", 0, "compressors.dgc: expected a measured curve");
-    refuse_choices("topk:0.01,randk:0.01", 0.9, "energy: expected");
+    refuse_choices("topk:0.01,randk:0.01", 0.9, "energy kept: expected at most");
 }
 
 static void refuse_ways(const char *ways, const char *expected) {
