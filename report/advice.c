@@ -53,7 +53,9 @@ static void print_needed(const struct gw_advice *advice, const struct gw_recomme
         gw_print(" none of %zu runs got there\n", iterations->runs);
         return;
     }
-    if (iterations->low == iterations->high) {
+    if (iterations->high == 1) {
+        gw_print(" it took as many");
+    } else if (iterations->low == iterations->high) {
         gw_print(" it took %.2g times as many", iterations->low);
     } else if (isinf(iterations->median)) {
         gw_print(" it took %.2g to %.2g times as many", iterations->low, iterations->high);
@@ -165,14 +167,14 @@ static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
     } else {
         gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
     }
-    if (!one->holds && tier != GW_FASTEST_ITERATION) {
-        gw_print(", which may be no gain");
-    }
     gw_print("\n");
     if (speedup->value >= 1.005 && tier != GW_COSTS_NOTHING) { /* not printed as 1.00 */
         gw_print("    it pays if training needs fewer than %.2f times as many\n", speedup->value);
     }
     print_needed(advice, one);
+    if (!one->holds && tier != GW_FASTEST_ITERATION) {
+        gw_print("    with so many iterations it may be no gain\n");
+    }
 }
 
 static void print_tiers(const struct gw_advice *advice) {

@@ -95,7 +95,7 @@ function card(term, value, note) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, value, note ? el("small", {}, note) : null));
 }
 
-// What costs nothing, the soonest with compression, the fastest iteration.
+// A line of the advice that costs nothing, is soonest with compression, or has the fastest iteration.
 function sayTier(words, tier) {
   if (tier === undefined) return "";
   const name = tier.algorithm === "bf16" ? halfName : tier.algorithm + (tier.policy ? ` (${tier.policy})` : "");
