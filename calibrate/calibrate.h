@@ -234,7 +234,8 @@ struct gw_bench_row {
     size_t outliers, compress_outliers; /* repeats that are far from the median */
     bool waits;                         /* on a GPU: for a count, so that the GPU idles */
     double count_ratio;                 /* selected over kept */
-    double energy_ratio;                /* ||selected||^2 / ||top-k||^2 */
+    double
+        energy_ratio; /* ||selected||^2 / ||top-k||^2; of codes 1 - ||u - decoded||^2 / ||u||^2 */
 };
 
 struct gw_bench_result {

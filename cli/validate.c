@@ -239,7 +239,7 @@ static enum gw_status open_pipeline(const struct run *run, const struct gw_algor
                        algorithm->name, workers, workers + 1, workers, run->ranks);
     }
     if (run->options->gpu.device.cuda && gw_algorithm_is_sparse(algorithm) &&
-        gw_gpu_kernel_of(algorithm->compressor) == NULL) {
+        !gw_is_on_gpus(algorithm->compressor)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--device cuda: %s: expected a compressor with a GPU kernel, got %s",
                        algorithm->name, algorithm->compressor->name);

@@ -9,7 +9,7 @@
 /* Finds the runner of an operation's leg; NULL if there is none. */
 static const struct gw_leg_runner *find_runner(const struct gw_operation *operation) {
     static const struct gw_leg_runner *const families[] = {gw_gathered_legs, gw_server_legs,
-                                                           gw_tree_legs};
+                                                           gw_tree_legs, gw_code_legs};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         for (const struct gw_leg_runner *leg = families[i]; leg->run != NULL; leg++) {
             if (leg->payload == operation->payload &&
@@ -75,7 +75,7 @@ static enum gw_status check_way(const struct gw_way *way, bool on_gpu, struct gw
         return gw_fail(error, GW_BAD_INPUT, "execution: exchange %s: expected %s, got %s",
                        way->exchange->name, way->exchange->needed, way->compressor->name);
     }
-    return !on_gpu || !gw_way_compresses(way) || gw_gpu_kernel_of(way->compressor) != NULL
+    return !on_gpu || !gw_way_compresses(way) || gw_is_on_gpus(way->compressor)
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "execution: compressor %s: expected one that there is for GPUs",

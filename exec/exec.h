@@ -199,8 +199,9 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
 enum gw_status gw_session_load(struct gw_session *session, const void *block, size_t bytes,
                                struct gw_error *error);
 
-/* Adds the residual of a block to the session's own, so that it is sent in later iterations; for
- * blocks of any session with the same tensors. GW_BAD_INPUT if this rank has no residual. */
+/* Adds the residual of a block to the session's own, so that it is sent in later iterations, but
+ * for that of sums, whose part of the elements may differ; for blocks of any session with the same
+ * tensors. GW_BAD_INPUT if this rank has no residual. */
 enum gw_status gw_session_add_residual(struct gw_session *session, const void *block, size_t bytes,
                                        struct gw_error *error);
 

@@ -434,7 +434,7 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
         const struct gw_group_state *group = &worker->groups[g];
         const struct gw_slice *slice = group->slice;
         const float *residual =
-            gw_way_compresses(slice->way) ? gw_worker_residual(worker, group) : NULL;
+            gw_way_keeps_residual(slice->way) ? gw_worker_residual(worker, group) : NULL;
         const float *from = vector == GW_GRADIENT   ? gw_worker_gradient(worker, group)
                             : vector == GW_RESIDUAL ? residual
                                                     : gw_worker_aggregate(worker, group);

@@ -30,11 +30,14 @@ static uint64_t add_number(uint64_t fingerprint, uint64_t number) {
     return gw_fingerprint_add(fingerprint, &number, sizeof number);
 }
 
-/* Bytes of the residual in a block; 0: no group has one. */
+/* Bytes of the residual in a block, with that of sums behind it; 0: no group has one. */
 static size_t residual_bytes(const struct gw_session *session) {
-    return !session->worker.serves && gw_schedule_compresses(session->schedule)
-               ? session->worker.vectors.elements * sizeof(float)
-               : 0;
+    const struct gw_vectors *vectors = &session->worker.vectors;
+    bool keeps = false;
+    for (size_t i = 0; i < session->schedule->way_count && !session->worker.serves; i++) {
+        keeps = keeps || gw_way_keeps_residual(&session->schedule->ways[i]);
+    }
+    return keeps ? (vectors->elements + vectors->sums) * sizeof(float) : 0;
 }
 
 /* The header without its fingerprint. */
@@ -42,7 +45,7 @@ static struct header make_header(struct gw_session *session) {
     const struct gw_schedule *schedule = session->schedule;
     const struct gw_worker *worker = &session->worker;
     struct header header = {.bytes = gw_session_state_bytes(session),
-                            .residual = residual_bytes(session) / sizeof(float),
+                            .residual = residual_bytes(session) > 0 ? worker->vectors.elements : 0,
                             .tensors = session->tensor_count,
                             .sizes = gw_fingerprint_start,
                             .groups = schedule->group_count,
@@ -147,7 +150,7 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
     }
     for (size_t g = 0; g < session->schedule->group_count && residual_bytes(session) > 0; g++) {
         const struct gw_slice *slice = &session->schedule->groups[g];
-        if (!gw_way_compresses(slice->way)) { /* its gradient is there */
+        if (!gw_way_keeps_residual(slice->way)) { /* its gradient is there */
             memset(saving.to + sizeof(struct header) + slice->first * sizeof *residual, 0,
                    slice->elements * sizeof *residual);
         }
@@ -264,7 +267,7 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
     for (size_t g = 0; g < session->schedule->group_count && saved.residual > 0; g++) {
         const struct gw_slice *slice = &session->schedule->groups[g];
         const unsigned char *values = from + slice->first * sizeof *residual;
-        if (!gw_way_compresses(slice->way) && !all_zero(values, slice->elements)) {
+        if (!gw_way_keeps_residual(slice->way) && !all_zero(values, slice->elements)) {
             return gw_fail(error, GW_BAD_INPUT,
                            "state: group %zu: expected no residual, as this rank keeps none of it",
                            g);

@@ -56,7 +56,7 @@ static enum gw_status store_gradient(const struct gw_session *session,
     const struct gw_schedule *schedule = session->schedule;
     float *to = session->worker.vectors.residual + tensor->first;
     bool adds =
-        gw_way_compresses(gw_schedule_way(schedule, &schedule->operations[tensor->backward]));
+        gw_way_keeps_residual(gw_schedule_way(schedule, &schedule->operations[tensor->backward]));
     if (gradient == NULL) {
         return adds ? GW_OK : memory->does->clear(memory, to, tensor->count * sizeof *to, error);
     }

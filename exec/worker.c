@@ -54,8 +54,16 @@ static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memor
                                    struct gw_error *error) {
     size_t elements = gw_vectors_elements(worker->schedule);
     out->elements = elements;
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        const struct gw_slice *slice = &worker->schedule->groups[g];
+        worker->groups[g].first_of_sums = elements + out->sums;
+        out->sums += slice->way->compressor->code.residual
+                         ? gw_part_elements(slice->elements, worker->workers)
+                         : 0;
+    }
     for (size_t i = 1; i < GW_VECTORS; i++) {
-        GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, elements * sizeof(float), error));
+        size_t count = elements + (i == 1 ? out->sums : 0);
+        GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, count * sizeof(float), error));
     }
     out->residual = out->buffers[1].memory;
     out->aggregate = out->buffers[2].memory;
@@ -114,9 +122,9 @@ float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_
 const float *gw_worker_gradient(const struct gw_worker *worker,
                                 const struct gw_group_state *group) {
     const struct gw_vectors *vectors = &worker->vectors;
-    const float *gradient = vectors->gradient != NULL              ? vectors->gradient
-                            : gw_way_compresses(group->slice->way) ? NULL
-                                                                   : vectors->residual;
+    const float *gradient = vectors->gradient != NULL                  ? vectors->gradient
+                            : gw_way_keeps_residual(group->slice->way) ? NULL
+                                                                       : vectors->residual;
     return gradient == NULL ? NULL : gradient + group->slice->first;
 }
 
@@ -161,6 +169,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     struct gw_group_state *group = &worker->groups[g];
     *group = (struct gw_group_state){
         .slice = &schedule->groups[g],
+        .first_of_sums = group->first_of_sums,
         .compressor = schedule->groups[g].way->compressor,
         .expected = schedule->groups[g].selected,
         .seed = gw_random_mix(options->seed) + g,

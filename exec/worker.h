@@ -22,6 +22,7 @@ struct gw_vectors {
     struct gw_buffer buffers[GW_VECTORS]; /* a GPU's copy of the noise; residual; aggregate */
     struct gw_drawn_gradients own;        /* if none are borrowed */
     size_t elements;
+    size_t sums; /* elements after them in the residual: of sums of parts that this worker owns */
     const float *noise; /* elements + a margin: bell-shaped values, of which gradients are windows
                          */
     const float *gradient; /* this iteration's window; NULL: a trainer's, which is in ... */
@@ -77,6 +78,7 @@ struct gw_group_state {
     size_t all;                        /* number of elements whose values are sent jointly */
     size_t *counts;                    /* [workers]: number that each selected, once exchanged */
     size_t maximum_count;              /* of counts */
+    size_t first_of_sums;              /* of the residual of sums that this worker encodes */
 
     struct gw_buffer sent, received; /* as compression and the legs use them */
     struct gw_buffer merged, pruned; /* likewise */

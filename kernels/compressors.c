@@ -52,6 +52,15 @@ const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compres
     return found == NULL ? NULL : found->on_gpu;
 }
 
+bool gw_is_on_gpus(const struct gw_compressor *compressor) {
+#ifdef GW_HAVE_CUDA
+    bool codes = compressor->code.bits > 0;
+#else
+    bool codes = false;
+#endif
+    return codes || gw_gpu_kernel_of(compressor) != NULL;
+}
+
 enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
                            struct gw_selection *out, struct gw_error *error) {
     GW_TRY(needed_kernel(compressor)->select(task, out, error));
@@ -65,7 +74,7 @@ enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, b
                                             struct gw_error *error) {
     size_t kept = 0;
     for (size_t i = 0; list[i] != NULL; i++) {
-        if (gw_gpu_kernel_of(list[i]) != NULL) {
+        if (gw_is_on_gpus(list[i])) {
             list[kept++] = list[i];
         } else if (named) {
             return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
@@ -77,7 +86,7 @@ enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, b
 }
 
 size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k) {
-    return compressor->exact ? k : n;
+    return compressor->code.bits > 0 ? 0 : compressor->exact ? k : n;
 }
 
 enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,

@@ -69,6 +69,9 @@ struct gw_gpu_kernel {
 /* The functions of a compressor; NULL if it has none for GPUs, or this build has no CUDA. */
 const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor);
 
+/* Whether the compressor selects or codes on a GPU in this build. */
+bool gw_is_on_gpus(const struct gw_compressor *compressor);
+
 /* Keeps the compressors of a list, ended by NULL, that exist for GPUs. GW_BAD_INPUT for one that
  * does not, if they were `named`. */
 enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,

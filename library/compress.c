@@ -17,8 +17,8 @@ struct gradweave_compressor {
 
 const char *gradweave_compressor_name(size_t i) {
     for (size_t known = 0; gw_compressors[known] != NULL; known++) {
-        if (known == i) {
-            return gw_compressors[i]->name;
+        if (gw_compressor_selects(gw_compressors[known]) && i-- == 0) {
+            return gw_compressors[known]->name;
         }
     }
     return NULL;
@@ -31,11 +31,13 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
     size_t k = compression->kept;
     const char *name = compression->compressor == NULL ? "" : compression->compressor;
     *compressor = gw_compressor_find(name);
-    if (*compressor == NULL) {
+    if (*compressor == NULL || !gw_compressor_selects(*compressor)) {
         char names[256] = "";
-        for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {
+        const char *known = NULL;
+        for (size_t i = 0, used = 0;
+             (known = gradweave_compressor_name(i)) != NULL && used < sizeof names; i++) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
-                                     i == 0 ? "" : " or ", gw_compressors[i]->name);
+                                     i == 0 ? "" : " or ", known);
         }
         return gw_fail(error, GW_BAD_INPUT, "compressor: expected %s, got \"%s\"", names, name);
     }

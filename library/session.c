@@ -111,7 +111,7 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
                              .tensor_count = training->tensor_count,
                              .tensors = tensors};
     const struct gw_algorithm *algorithm = &out->algorithm;
-    double density = gw_algorithm_is_sparse(algorithm) ? usual_density(training) : 1;
+    double density = gw_algorithm_selects(algorithm) ? usual_density(training) : 1;
     if (tensors == NULL) {
         return gw_fail_memory(error, "opening a session");
     }

@@ -30,7 +30,7 @@ int gradweave_algorithm_has_server(size_t i) {
 
 int gradweave_algorithm_is_sparse(size_t i) {
     const struct gw_algorithm *algorithm = find_algorithm(i);
-    return algorithm != NULL && gw_algorithm_is_sparse(algorithm);
+    return algorithm != NULL && gw_algorithm_selects(algorithm);
 }
 
 static enum gw_status check_micro_batches(size_t count, struct gw_error *error) {

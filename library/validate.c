@@ -78,7 +78,7 @@ static enum gw_status open_pipeline(const struct gw_scenario *question,
     if (measurement->group_count == 0) {
         return gw_pipeline_open(question, algorithm, NULL, out, error);
     }
-    double density = gw_algorithm_is_sparse(algorithm) ? question->density : 1;
+    double density = gw_algorithm_selects(algorithm) ? question->density : 1;
     GW_TRY(gw_plan_create(plan, question->model->name, "given", algorithm->compressor->name,
                           density, question->workers, error));
     GW_TRY(gw_library_copy_groups(measurement->groups, measurement->group_count,

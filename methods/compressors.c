@@ -107,6 +107,7 @@ const struct gw_compressor gw_compressor_bf16 = {
     .name = "bf16",
     .title = "bfloat16: 8 bits of exponent and 7 of mantissa",
     .paper = "Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019",
+    .exact = true,
     .code = {.bits = 16},
 };
 
@@ -114,6 +115,7 @@ const struct gw_compressor gw_compressor_fp16 = {
     .name = "fp16",
     .title = "IEEE 754 half precision: 5 bits of exponent and 10 of mantissa",
     .paper = "Micikevicius et al., Mixed Precision Training, 2018",
+    .exact = true,
     .code = {.bits = 16},
 };
 
@@ -121,6 +123,7 @@ const struct gw_compressor gw_compressor_int8 = {
     .name = "int8",
     .title = "8-bit integers: blocks of 256 elements, in 127ths of the largest magnitude",
     .paper = "Dettmers, 8-Bit Approximations for Parallelism in Deep Learning, 2016",
+    .exact = true,
     .code = {.bits = 8, .block = 256, .scale_bytes = 4, .residual = true},
 };
 
@@ -128,6 +131,7 @@ const struct gw_compressor gw_compressor_fp8 = {
     .name = "fp8",
     .title = "8-bit floats (e4m3): blocks of 256 elements, the largest magnitude as 448",
     .paper = "Micikevicius et al., FP8 Formats for Deep Learning, 2022",
+    .exact = true,
     .code = {.bits = 8, .block = 256, .scale_bytes = 4, .residual = true},
 };
 
@@ -135,6 +139,7 @@ const struct gw_compressor gw_compressor_onebit = {
     .name = "onebit",
     .title = "signs, and the mean magnitude as their scale",
     .paper = "Tang et al., 1-bit Adam: Communication Efficient Large-Scale Training, 2021",
+    .exact = true,
     .code = {.bits = 1, .scale_bytes = 4, .residual = true},
 };
 
@@ -142,6 +147,7 @@ const struct gw_compressor gw_compressor_qsgd = {
     .name = "qsgd",
     .title = "QSGD: 7 levels and a sign, rounded by lot; blocks of 512 elements",
     .paper = "Alistarh et al., QSGD: Communication-Efficient SGD via Gradient Quantization, 2017",
+    .exact = true,
     .code = {.bits = 4, .block = 512, .scale_bytes = 4},
 };
 
@@ -158,6 +164,12 @@ const struct gw_compressor *const gw_compressors[] = {
     &gw_compressor_exdyna,
     &gw_compressor_exdyna_trend,
     &gw_compressor_exdyna_static,
+    &gw_compressor_bf16,
+    &gw_compressor_fp16,
+    &gw_compressor_int8,
+    &gw_compressor_fp8,
+    &gw_compressor_onebit,
+    &gw_compressor_qsgd,
     NULL,
 };
 

@@ -9,11 +9,15 @@
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
 /* Adds the aggregator's cost, if it was measured, its runs and the contributions to each. */
-static void add_aggregator(const struct gw_aggregation *aggregation,
-                           const struct gw_cluster *cluster, size_t workers,
+static void add_aggregator(const struct gw_aggregation *aggregation, const struct gw_costs *costs,
                            struct gw_leg_cost *out) {
+    const struct gw_cluster *cluster = costs->cluster;
+    size_t workers = costs->workers;
     struct gw_aggregator_cost found = {
-        .kernel = gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]),
+        .kernel =
+            aggregation->by == GW_ENCODE
+                ? gw_kernel_cost_find(&cluster->compressors, costs->way.compressor->name)
+                : gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]),
         .by = aggregation->by,
         .everywhere = aggregation->where == GW_EVERYWHERE,
         .calls = 1,
@@ -100,17 +104,19 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
 
 static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
     uint64_t kept = gw_way_kept(&costs->way, n);
-    return (struct gw_extent){
-        .elements = n,
-        .bytes_per_element = costs->model->bytes_per_element,
-        .layers = tensors,
-        .sketch_cells = gw_sketch_cells(costs->way.compressor, n, kept),
-        .selected = gw_selected_as_asked(costs->way.compressor, kept, costs->workers)};
+    return (struct gw_extent){.elements = n,
+                              .bytes_per_element = costs->model->bytes_per_element,
+                              .layers = tensors,
+                              .sketch_cells = gw_sketch_cells(costs->way.compressor, n, kept),
+                              .selected =
+                                  gw_selected_as_asked(costs->way.compressor, kept, costs->workers),
+                              .compressor = costs->way.compressor,
+                              .workers = costs->workers};
 }
 
 uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
-    return gw_exchange_bytes(gw_costs_compress(costs), costs->model->bytes_per_element, n,
-                             costs->way.density);
+    return gw_exchange_bytes(gw_compressor_selects(costs->way.compressor),
+                             costs->model->bytes_per_element, n, costs->way.density);
 }
 
 /* Adds seconds in which workers aggregate a leg's data of each group, without turns. */
@@ -203,10 +209,13 @@ double gw_costs_update_s(const struct gw_costs *costs) {
 
 /*
  * Least bytes of a leg for each byte of the group's entries or dense gradient. A sketch has no
- * fewer columns than elements that it is to find, and 4 bytes a cell.
+ * fewer columns than elements that it is to find, and 4 bytes a cell; codes are counted without
+ * their scales.
  */
 static double least_share(enum gw_payload payload, const struct gw_costs *costs) {
     double workers = costs->way.compressor->joint ? (double)costs->workers : 1;
+    double code =
+        costs->way.compressor->code.bits / (8.0 * (double)costs->model->bytes_per_element);
     switch (payload) {
     case GW_DENSE:
         return 1;
@@ -221,6 +230,10 @@ static double least_share(enum gw_payload payload, const struct gw_costs *costs)
         return 0.5;
     case GW_SKETCH:
         return 0.5 * GW_SKETCH_ROWS;
+    case GW_CODES:
+        return code;
+    case GW_CODES_PART:
+        return code / (double)costs->workers;
     case GW_COUNTS:
         break;
     }
@@ -300,6 +313,10 @@ static enum gw_status add_curve(struct gw_curve *sum, struct gw_curve *term,
 /* Least elements of an aggregator for each byte of the group's entries or dense gradient. */
 static double least_elements(const struct gw_costs *costs, enum gw_payload payload,
                              enum gw_aggregator by) {
+    if (costs->way.compressor->code.bits > 0) { /* of a part, if the exchange divides the group */
+        double parts = by == GW_DECODE && payload == GW_CODES ? 1 : (double)costs->workers;
+        return 1 / (parts * (double)costs->model->bytes_per_element);
+    }
     double bytes = payload == GW_DENSE ? (double)costs->model->bytes_per_element
                    : payload == GW_SPARSE || payload == GW_PADDED ? GW_ENTRY_BYTES
                                                                   : GW_NUMBER_BYTES;
@@ -332,7 +349,7 @@ static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *er
     const struct byte_range range = {
         .low = (double)gw_costs_bytes(costs, gw_model_smallest(costs->model)),
         .high = (double)gw_costs_bytes(costs, gw_model_elements(costs->model))};
-    if (!gw_costs_compress(costs)) {
+    if (!gw_compressor_selects(costs->way.compressor)) {
         costs->exchange.per_unit_s =
             costs->update_s_per_element / (double)costs->model->bytes_per_element;
     }
@@ -349,12 +366,12 @@ static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *er
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static enum gw_status find_leg(const struct gw_scenario *scenario, struct gw_leg_cost *cost,
-                               struct gw_error *error) {
+static enum gw_status find_leg(const struct gw_scenario *scenario, const struct gw_costs *costs,
+                               struct gw_leg_cost *cost, struct gw_error *error) {
     const struct gw_cluster *cluster = scenario->cluster;
     const char *collective = cost->leg->collective;
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        add_aggregator(&cost->leg->aggregations[i], cluster, scenario->workers, cost);
+        add_aggregator(&cost->leg->aggregations[i], costs, cost);
     }
     if (scenario->messages) {
         return GW_OK;
@@ -382,7 +399,7 @@ static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_co
     for (size_t i = 0; i < exchange->leg_count; i++) {
         struct gw_leg_cost *cost = &costs->legs[costs->leg_count++];
         cost->leg = &exchange->legs[i];
-        GW_TRY(find_leg(scenario, cost, error));
+        GW_TRY(find_leg(scenario, costs, cost, error));
         for (size_t before = 0; before < i; before++) {
             if (strcmp(costs->legs[before].derivation, cost->derivation) == 0) {
                 cost->derivation[0] = '\0';
@@ -446,7 +463,8 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
         .cluster = scenario->cluster,
         .workers = scenario->workers,
         .bandwidth = scenario->bandwidth,
-        .way = {scenario->method->compressor, scenario->method->exchange, scenario->density},
+        .way = {scenario->method->compressor, scenario->method->exchange,
+                gw_compressor_selects(scenario->method->compressor) ? scenario->density : 1},
         .session_s = overlap == NULL ? 0 : overlap->session_s};
     enum gw_status status = find_costs(scenario, out, error);
     if (status != GW_OK) {

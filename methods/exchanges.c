@@ -10,7 +10,15 @@ static bool is_dense(const struct gw_compressor *compressor) {
 }
 
 static bool is_sparse(const struct gw_compressor *compressor) {
-    return !is_dense(compressor);
+    return gw_compressor_selects(compressor);
+}
+
+static bool is_code(const struct gw_compressor *compressor) {
+    return compressor->code.bits > 0;
+}
+
+static bool is_half(const struct gw_compressor *compressor) {
+    return compressor->code.bits == 16;
 }
 
 static bool is_exact(const struct gw_compressor *compressor) {
@@ -43,9 +51,19 @@ static bool is_exact_alone_without_state(const struct gw_compressor *compressor)
 
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
-const char *const gw_aggregator_names[] = {
-    [GW_SCATTER_ADD] = "scatter-add",   [GW_MERGE] = "merge", [GW_GIVE_BACK] = "give-back",
-    [GW_TAKE_AND_PUT] = "take-and-put", [GW_SUM] = "sum",     [GW_HEAVYMIX] = "heavymix"};
+const char *const gw_aggregator_names[] = {[GW_SCATTER_ADD] = "scatter-add",
+                                           [GW_MERGE] = "merge",
+                                           [GW_GIVE_BACK] = "give-back",
+                                           [GW_TAKE_AND_PUT] = "take-and-put",
+                                           [GW_SUM] = "sum",
+                                           [GW_HEAVYMIX] = "heavymix",
+                                           [GW_DECODE] = "decode",
+                                           [GW_DECODE_ADD] = "decode-add"};
+
+/* Whether the leg brings a worker codes of its part only, from each worker, or of all parts. */
+static bool is_divided(const struct gw_leg *leg) {
+    return leg->payload == GW_CODES_PART || strcmp(leg->collective, "alltoall") == 0;
+}
 
 uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
                                  const struct gw_extent *extent) {
@@ -66,6 +84,10 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
         return extent->selected.most;
     case GW_LAYERS:
         return extent->selected.mean;
+    case GW_CODES:
+    case GW_CODES_PART:
+        return is_divided(leg) ? gw_part_elements(extent->elements, extent->workers)
+                               : extent->elements;
     case GW_COUNTS:
         break;
     }
@@ -88,6 +110,14 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
     { .by = GW_MERGE, .recurrence = GW_IN_EACH_ROUND }
 #define FIND_AT_SERVER                                                                             \
     { .by = GW_HEAVYMIX, .recurrence = GW_ONCE, .where = GW_AT_SERVER }
+#define DECODE_ADD_OF_ALL                                                                          \
+    { .by = GW_DECODE_ADD, .recurrence = GW_FOR_EACH_WORKER, .where = GW_EVERYWHERE }
+#define ENCODE                                                                                     \
+    { .by = GW_ENCODE, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+#define DECODE                                                                                     \
+    { .by = GW_DECODE, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+#define DECODE_OF_ALL                                                                              \
+    { .by = GW_DECODE, .recurrence = GW_FOR_EACH_WORKER, .where = GW_EVERYWHERE }
 #define FIND                                                                                       \
     { .by = GW_HEAVYMIX, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
 
@@ -234,11 +264,48 @@ const struct gw_exchange_kind gw_exchange_leader = {
              {.collective = "allreduce", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},
 };
 
+const struct gw_exchange_kind gw_exchange_halves = {
+    .name = "halves",
+    .title = "numbers of 16 bits, summed by one allreduce, which rounds each sum",
+    .source = "PyTorch's bf16_compress_hook and fp16_compress_hook (torch.distributed.algorithms."
+              "ddp_comm_hooks.default_hooks)",
+    .needed = "numbers of 16 bits, bf16 or fp16",
+    .carries = is_half,
+    .leg_count = 1,
+    .legs = {{.collective = "allreduce", .payload = GW_CODES, .aggregations = {DECODE}}},
+};
+
+const struct gw_exchange_kind gw_exchange_two_phase = {
+    .name = "two-phase",
+    .title = "codes of each part to its owner, who sums floats, and codes of the sums to all",
+    .source = "Tang et al., 1-bit Adam, 2021, Fig. 3; for bytes, ZeRO++ (Wang et al., 2024), qgZ",
+    .needed = "a compressor that codes all elements",
+    .carries = is_code,
+    .leg_count = 2,
+    .legs = {{.collective = "alltoall",
+              .payload = GW_CODES,
+              .aggregations = {DECODE_ADD_OF_ALL, ENCODE}},
+             {.collective = "allgather",
+              .payload = GW_CODES_PART,
+              .aggregations = {DECODE_OF_ALL}}},
+};
+
+const struct gw_exchange_kind gw_exchange_allgather_codes = {
+    .name = "allgather-codes",
+    .title = "codes of all elements by an allgather, which every worker sums as floats",
+    .source = "Alistarh et al., QSGD, 2017, Algorithm 1",
+    .needed = "a compressor that codes all elements",
+    .carries = is_code,
+    .leg_count = 1,
+    .legs = {{.collective = "allgather", .payload = GW_CODES, .aggregations = {DECODE_ADD_OF_ALL}}},
+};
+
 const struct gw_exchange_kind *const gw_exchange_kinds[] = {
-    &gw_exchange_allreduce,        &gw_exchange_common_values, &gw_exchange_union,
-    &gw_exchange_sketch_tree,      &gw_exchange_layer_server,  &gw_exchange_allgather,
-    &gw_exchange_allgather_padded, &gw_exchange_gtopk,         &gw_exchange_sketch_server,
-    &gw_exchange_server,           &gw_exchange_leader,        NULL,
+    &gw_exchange_allreduce,        &gw_exchange_common_values,   &gw_exchange_union,
+    &gw_exchange_sketch_tree,      &gw_exchange_layer_server,    &gw_exchange_allgather,
+    &gw_exchange_allgather_padded, &gw_exchange_gtopk,           &gw_exchange_sketch_server,
+    &gw_exchange_server,           &gw_exchange_leader,          &gw_exchange_halves,
+    &gw_exchange_two_phase,        &gw_exchange_allgather_codes, NULL,
 };
 
 /* ---- one of them --------------------------------------------------------------------------- */
@@ -287,6 +354,11 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
         return number * (extent->selected.mean + extent->layers);
     case GW_ALL_LAYERS:
         return number * (extent->selected.all + extent->layers);
+    case GW_CODES:
+        return gw_code_bytes(extent->compressor, extent->elements);
+    case GW_CODES_PART:
+        return gw_code_bytes(extent->compressor,
+                             gw_part_elements(extent->elements, extent->workers));
     }
     return 0;
 }

@@ -53,9 +53,13 @@ extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_co
     gw_compressor_layer_drop, gw_compressor_hard_threshold, gw_compressor_sidco,
     gw_compressor_exdyna, gw_compressor_exdyna_trend, gw_compressor_exdyna_static;
 
-/* Codes; their rows join the table with the exchanges that carry them. */
 extern const struct gw_compressor gw_compressor_bf16, gw_compressor_fp16, gw_compressor_int8,
     gw_compressor_fp8, gw_compressor_onebit, gw_compressor_qsgd;
+
+/* Whether the compressor selects elements: neither dense exchange nor a code. */
+static inline bool gw_compressor_selects(const struct gw_compressor *compressor) {
+    return compressor != &gw_compressor_none && compressor->code.bits == 0;
+}
 
 /* Bytes of the codes of n elements with their scales: ceil(n bits / 8) + scale_bytes ceil(n /
  * block), one scale for all of them if block is 0; 0 of no elements. */
@@ -141,6 +145,8 @@ enum gw_payload {
                  * bytes an element; of workers that send other numbers, as many as in the mean,
                  * since all of them share the server's link */
     GW_ALL_LAYERS, /* the same of the layers that any worker chose */
+    GW_CODES,      /* codes of all elements (gw_code_bytes) */
+    GW_CODES_PART, /* codes of a worker's part of them, ceil(elements / workers) */
 };
 
 enum {
@@ -154,7 +160,14 @@ struct gw_extent {
     uint64_t layers;                      /* that the group is made of */
     uint64_t sketch_cells;
     struct gw_selected selected;
+    const struct gw_compressor *compressor;
+    size_t workers;
 };
+
+/* Elements of a worker's part of n, of which the last parts may hold fewer. */
+static inline uint64_t gw_part_elements(uint64_t n, size_t workers) {
+    return workers == 0 ? n : (n + workers - 1) / workers;
+}
 
 /* Bytes that one worker contributes to a leg. */
 uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *extent);
@@ -168,7 +181,11 @@ enum gw_aggregator {
     GW_TAKE_AND_PUT, /* values of known indices are collected, and their sums put in their places */
     GW_SUM,          /* a vector is added to another */
     GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */
-    GW_AGGREGATOR_COUNT
+    GW_DECODE,       /* codes become floats */
+    GW_DECODE_ADD,   /* codes become floats, which are added to a vector */
+    GW_AGGREGATOR_COUNT,
+    GW_ENCODE =
+        GW_AGGREGATOR_COUNT, /* the group's compressor encodes, and takes its curve's time */
 };
 
 /* Whether the aggregator accesses entries at random places of a vector. */
@@ -229,7 +246,7 @@ extern const struct gw_exchange_kind *const gw_exchange_kinds[];
 extern const struct gw_exchange_kind gw_exchange_allreduce, gw_exchange_common_values,
     gw_exchange_union, gw_exchange_sketch_tree, gw_exchange_layer_server, gw_exchange_allgather,
     gw_exchange_allgather_padded, gw_exchange_gtopk, gw_exchange_sketch_server, gw_exchange_server,
-    gw_exchange_leader;
+    gw_exchange_leader, gw_exchange_halves, gw_exchange_two_phase, gw_exchange_allgather_codes;
 
 /* The exchange of that name; fails with the list of names. */
 enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind **out,
@@ -252,9 +269,14 @@ static inline bool gw_way_compresses(const struct gw_way *way) {
     return way->compressor != &gw_compressor_none;
 }
 
+/* Whether workers keep what they do not send of the group: error feedback. */
+static inline bool gw_way_keeps_residual(const struct gw_way *way) {
+    return gw_compressor_selects(way->compressor) || way->compressor->code.residual;
+}
+
 /* Elements that the compressor is asked for of a group of n. */
 static inline uint64_t gw_way_kept(const struct gw_way *way, uint64_t n) {
-    return gw_way_compresses(way) ? gw_elements_kept(n, way->density) : n;
+    return gw_compressor_selects(way->compressor) ? gw_elements_kept(n, way->density) : n;
 }
 
 static inline bool gw_ways_equal(const struct gw_way *a, const struct gw_way *b) {
@@ -280,8 +302,12 @@ extern const struct gw_algorithm gw_algorithms[];
 enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **out,
                                  struct gw_error *error);
 
+/* Whether it compresses; whether it sends some elements only, by a density. */
 static inline bool gw_algorithm_is_sparse(const struct gw_algorithm *algorithm) {
     return algorithm->compressor != &gw_compressor_none;
+}
+static inline bool gw_algorithm_selects(const struct gw_algorithm *algorithm) {
+    return gw_compressor_selects(algorithm->compressor);
 }
 
 /* The pipeline of a mixed plan, GW_MIXED; its compressor is that of the first group with one. */

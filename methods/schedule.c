@@ -130,7 +130,9 @@ struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t g
                               .bytes_per_element = schedule->bytes_per_element,
                               .layers = slice->layer_count,
                               .sketch_cells = slice->sketch_cells,
-                              .selected = slice->selected};
+                              .selected = slice->selected,
+                              .compressor = slice->way->compressor,
+                              .workers = schedule->workers};
 }
 
 const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,

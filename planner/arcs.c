@@ -61,7 +61,7 @@ static void lower_exchange_s(const struct gw_costs *costs, const uint64_t *eleme
     struct gw_curve straight = costs->exchange;
     straight.per_nlog2n_s = 0; /* leaving it out is less still */
     size_t count = costs->model->tensor_count;
-    bool sparse = gw_costs_compress(costs);
+    bool sparse = gw_compressor_selects(costs->way.compressor);
     double whole = (double)elements[count];
     double low = (double)gw_model_smallest(costs->model);
     /* A sparse group of n elements sends i entries with n < (i + 1) / density. */

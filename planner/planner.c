@@ -92,7 +92,7 @@ enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     GW_TRY(gw_policy_parse(text, &policy, &argument, error));
-    double density = gw_costs_compress(costs) ? costs->way.density : 1;
+    double density = gw_compressor_selects(costs->way.compressor) ? costs->way.density : 1;
     GW_TRY(gw_plan_create(out, costs->model->name, text, costs->way.compressor->name, density,
                           costs->workers, error));
     enum gw_status status = make_groups(costs, policy, argument, optimum, out, error);

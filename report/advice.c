@@ -134,7 +134,7 @@ static void print_recommendation(const struct gw_advice *advice) {
     if (result == &advice->half) {
         gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook\n\n");
     } else if (gw_advice_algorithm(advice, chosen->place)->compressor->code.bits == 0 &&
-               gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
+               gw_algorithm_selects(gw_advice_algorithm(advice, chosen->place))) {
         gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g)\n\n",
                  result->algorithm, advice->scenario->density);
     } else {

@@ -197,7 +197,7 @@ static bool sums_selections(const struct gw_algorithm *algorithm) {
 static enum gw_status fill_line(const struct density_plot *plot, size_t line, double *heights,
                                 struct gw_error *error) {
     const struct gw_algorithm *algorithm = line < plot->count ? plot->algorithms[line] : NULL;
-    if (algorithm != NULL && !gw_algorithm_is_sparse(algorithm)) {
+    if (algorithm != NULL && !gw_algorithm_selects(algorithm)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "plot density: expected algorithms that compress, got %s", algorithm->name);
     }

@@ -327,7 +327,7 @@ static bool are_dense(const struct gw_comparison *comparison) {
     const char *compressor = comparison->changes.compressor;
     size_t dense = 0;
     for (size_t i = 0; i < comparison->count; i++) {
-        dense += !gw_algorithm_is_sparse(comparison->algorithms[i]);
+        dense += !gw_algorithm_selects(comparison->algorithms[i]);
     }
     return compressor == NULL ? dense == comparison->count : strcmp(compressor, "none") == 0;
 }

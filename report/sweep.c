@@ -15,7 +15,7 @@ static bool is_shown(const struct gw_grid *grid, size_t axis) {
 static bool is_idle(const struct gw_grid *grid, size_t axis) {
     size_t dense = 0;
     for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {
-        dense += !gw_algorithm_is_sparse(&grid->algorithms[i]);
+        dense += !gw_algorithm_selects(&grid->algorithms[i]);
     }
     return gw_axis_kinds[axis].sparse_only && dense == grid->counts[GW_AXIS_ALGORITHM];
 }

@@ -186,7 +186,7 @@ static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
     bool dense = true;
     for (size_t i = 0; i < validation->count; i++) {
-        dense = dense && !gw_algorithm_is_sparse(validation->pairs[i].pipeline.scenario.method);
+        dense = dense && !gw_algorithm_selects(validation->pairs[i].pipeline.scenario.method);
     }
     gw_print_heading(&validation->scenario, dense, NULL);
     print_device(validation->device);

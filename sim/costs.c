@@ -51,8 +51,8 @@ static double find_aggregation_s(const struct gw_simulator *simulator, size_t in
             struct gw_extent extent = gw_schedule_extent(simulator->schedule, operation->group);
             struct gw_aggregator_call call = gw_aggregator_call_of(leg->leg, one, &extent);
             seconds += gw_aggregator_s(one, call, &turns) *
-                       gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, one->kernel->name,
-                                           call.elements, call.share);
+                       gw_parameter_factor(simulator, gw_aggregator_curve(one->by),
+                                           one->kernel->name, call.elements, call.share);
         }
     }
     return seconds;

@@ -157,7 +157,7 @@ static void add_aggregators(struct gw_simulator *simulator, size_t index) {
         struct gw_aggregator_call call =
             gw_aggregator_call_of(simulator->legs[index]->leg, one, &extent);
         struct gw_parameter *parameter =
-            parameter_of(simulator, GW_AGGREGATOR_CURVE, one->kernel->name, &is_new);
+            parameter_of(simulator, gw_aggregator_curve(one->by), one->kernel->name, &is_new);
         if (is_new) {
             find_kernel_margins(one->kernel, gw_aggregator_shares(one, part), parameter);
         }

@@ -144,6 +144,11 @@ static inline double gw_shared_part(const struct gw_simulator *simulator) {
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
 
+/* The kind of curve that the aggregator takes its time from. */
+static inline enum gw_parameter_kind gw_aggregator_curve(enum gw_aggregator by) {
+    return by == GW_ENCODE ? GW_COMPRESSOR_CURVE : GW_AGGREGATOR_CURVE;
+}
+
 /*
  * Factor of the deviating parameter on an operation of that size; 1 of others. `name` NULL: of a
  * kind that has one parameter. `share` is a kernel's interpolation weight of the second density

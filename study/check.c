@@ -236,7 +236,7 @@ static void check_accuracy(struct gw_checking *check, const void *read) {
             known = NULL;
         } else if (gw_algorithm_find(one->algorithm, &known, &why) != GW_OK) {
             ODD(check, "trainings[%zu]: %s", i, why.message);
-        } else if (gw_algorithm_is_sparse(known) && one->density == 1) {
+        } else if (gw_algorithm_selects(known) && one->density == 1) {
             ODD(check, "trainings[%zu].density: %s compresses, and keeps all", i, one->algorithm);
         }
         NOTE(check, "%s at density %g among %llu workers: %zu of %zu trainings reach %g%%",

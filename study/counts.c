@@ -188,7 +188,7 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     if (source->name == NULL || strcmp(source->name, "asked") == 0) {
         return check_trained(source, error);
     }
-    if (!gw_algorithm_is_sparse(pipeline->scenario.method)) {
+    if (!gw_algorithm_selects(pipeline->scenario.method)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts: expected an algorithm that compresses, got %s",
                        pipeline->scenario.method->name);

@@ -73,7 +73,7 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
                                 struct gw_error *error) {
     for (size_t i = 0; i < request->count && out->count < MOST_CHOICES; i++) {
         const struct gw_algorithm *algorithm = request->algorithms[i];
-        bool sparse = gw_algorithm_is_sparse(algorithm);
+        bool sparse = gw_algorithm_selects(algorithm);
         const struct gw_way way = {.compressor = algorithm->compressor,
                                    .exchange = algorithm->exchange,
                                    .density = sparse ? scenario->density : 1};

@@ -94,7 +94,8 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
     for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = &leg->aggregators[i];
         struct gw_aggregator_call call = gw_aggregator_call_of(leg->leg, one, &extent);
-        append_text(names, " + aggregation.%s", one->kernel->name);
+        append_text(names, " + %s.%s", one->by == GW_ENCODE ? "compressors" : "aggregation",
+                    one->kernel->name);
         append_curve(names, one->kernel, call.share, gw_aggregator_shares(one, turns.part));
         seconds += gw_aggregator_s(one, call, &turns);
     }

@@ -241,7 +241,7 @@ struct gw_result gw_pipeline_result(const struct gw_pipeline *pipeline) {
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
     };
     gw_result_name(&result, pipeline->scenario.method);
-    if (gw_algorithm_is_sparse(pipeline->scenario.method)) {
+    if (gw_algorithm_selects(pipeline->scenario.method)) {
         (void)snprintf(result.counts, sizeof result.counts, "as asked");
     }
     return result;
@@ -382,7 +382,7 @@ enum gw_status gw_pipeline_predict(struct gw_pipeline *pipeline,
     if (status == GW_OK) {
         note_noise(&simulation.compute_noise, iterations, out);
     }
-    if (status == GW_OK && gw_algorithm_is_sparse(pipeline->scenario.method)) {
+    if (status == GW_OK && gw_algorithm_selects(pipeline->scenario.method)) {
         gw_taken_counts_describe(&counts, &pipeline->schedule, out);
     }
     if (status == GW_OK) {

@@ -5,6 +5,7 @@
 #include "calibrate/measure/points.h"
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
+#include "kernels/codes.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
 #include "methods/methods.h"
@@ -59,8 +60,9 @@ struct measured_aggregation {
  * least two sizes make a curve. */
 static size_t max_elements(const struct aggregation_memory *aggregation_memory,
                            enum gw_aggregator by) {
-    static const size_t parts[] = {[GW_SCATTER_ADD] = 4,  [GW_MERGE] = 32, [GW_GIVE_BACK] = 32,
-                                   [GW_TAKE_AND_PUT] = 4, [GW_SUM] = 1,    [GW_HEAVYMIX] = 1};
+    static const size_t parts[] = {
+        [GW_SCATTER_ADD] = 4, [GW_MERGE] = 32,   [GW_GIVE_BACK] = 32, [GW_TAKE_AND_PUT] = 4,
+        [GW_SUM] = 1,         [GW_HEAVYMIX] = 1, [GW_DECODE] = 1,     [GW_DECODE_ADD] = 1};
     size_t part = aggregation_memory->max_elements / parts[by];
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
 }
@@ -184,6 +186,8 @@ static enum gw_status prepare_entries(void *context, size_t elements, struct gw_
         break;
     case GW_HEAVYMIX:
         return open_sketch(aggregation, error);
+    case GW_DECODE:
+    case GW_DECODE_ADD:
     case GW_SUM:
     case GW_AGGREGATOR_COUNT:
         break;
@@ -210,6 +214,17 @@ static void close_sketches(void *object) {
 static float *next_vector(const struct measured_aggregation *aggregation, size_t elements) {
     return gw_pool_next(&aggregation->aggregation_memory->vectors->residual,
                         elements * sizeof(float));
+}
+
+/* Codes that have just come, as int8, which is between the others in bytes and in time: of one
+ * worker, or of a part of each. Their values are those of any floats, read as codes. */
+static struct gw_codes next_codes(const struct measured_aggregation *aggregation) {
+    const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    struct gw_codes codes = {.compressor = &gw_compressor_int8, .payloads = 1};
+    codes.elements = aggregation->elements;
+    codes.bytes = gw_pool_next(&aggregation_memory->vectors->gradient,
+                               (size_t)gw_code_bytes(codes.compressor, codes.elements));
+    return codes;
 }
 
 static enum gw_status run_aggregator(void *context, struct gw_error *error) {
@@ -244,6 +259,13 @@ static enum gw_status run_aggregator(void *context, struct gw_error *error) {
     case GW_SUM: {
         float *sums = next_vector(aggregation, elements);
         return does->add(memory, sums, next_vector(aggregation, elements), 1, elements, error);
+    }
+    case GW_DECODE:
+    case GW_DECODE_ADD: {
+        const struct gw_codes codes = next_codes(aggregation);
+        float *to = next_vector(aggregation, elements);
+        return does->decode(memory, &codes, elements, 1, aggregation->by == GW_DECODE_ADD, to,
+                            error);
     }
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,

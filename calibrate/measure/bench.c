@@ -7,6 +7,7 @@
 #include "calibrate/measure/compressors.h"
 #include "calibrate/measure/gpu_timer.h"
 #include "calibrate/measure/timing.h"
+#include "kernels/codes.h"
 #include "kernels/gpu.h"
 
 static const double longest_warm_up_s = 10;
@@ -63,8 +64,8 @@ static enum gw_status do_work(struct run *run, struct gw_error *error) {
             task.u = run->residual;
             task.gradient = run->gradient;
         }
-        return gw_memory_select(&run->selecting.memory, run->compressor, &task,
-                                run->kind == COMPRESS, &run->selecting.on_gpu, error);
+        return gw_selecting_compress(&run->selecting, run->compressor, &task, run->kind == COMPRESS,
+                                     error);
     }
 }
 
@@ -143,6 +144,35 @@ static enum gw_status fetch_selection(struct run *run, struct gw_error *error) {
     return gw_device_stream_finish(stream, error);
 }
 
+/* The share of the energy of u that its codes keep: 1 - ||u - decoded||^2 / ||u||^2. */
+static enum gw_status find_kept_energy(struct run *run, double *share, struct gw_error *error) {
+    struct gw_memory *memory = &run->selecting.memory;
+    size_t n = run->task.n;
+    const struct gw_codes codes = {.compressor = run->compressor,
+                                   .payloads = 1,
+                                   .elements = n,
+                                   .bytes = run->selecting.codes.memory};
+    struct gw_buffer copies[2] = {{0}};
+    void *read[2] = {NULL};
+    double whole = 0;
+    double lost = 0;
+    enum gw_status status = memory->does->decode(memory, &codes, n, 1, false, run->residual, error);
+    for (size_t i = 0; i < 2 && status == GW_OK; i++) {
+        status = memory->does->read(memory, i == 0 ? run->u : run->residual, n * sizeof *run->u,
+                                    &copies[i], &read[i], error);
+    }
+    for (size_t i = 0; i < n && status == GW_OK; i++) {
+        double value = ((const float *)read[0])[i];
+        double rest = value - (double)((const float *)read[1])[i];
+        whole += value * value;
+        lost += rest * rest;
+    }
+    *share = whole > 0 ? 1 - lost / whole : 1;
+    gw_buffer_free(&copies[0]);
+    gw_buffer_free(&copies[1]);
+    return status;
+}
+
 /* ---- one compressor ------------------------------------------------------------------------ */
 
 /* In standard deviations, estimated from the median absolute deviation for normal repeats, as in
@@ -152,12 +182,13 @@ static const double outlier_deviations = 10;
 static enum gw_status measure_compressor(struct run *run, size_t which, struct gw_bench_row *row,
                                          struct gw_error *error) {
     size_t repeats = run->bench->repeats;
+    bool codes = run->compressor->code.bits > 0;
     struct gw_summary pass;
     GW_TRY(repeat_once(run, 0, error)); /* warms up */
     for (size_t i = 0; i < repeats; i++) {
         GW_TRY(repeat_once(run, i, error));
     }
-    GW_TRY(fetch_selection(run, error));
+    GW_TRY(codes ? GW_OK : fetch_selection(run, error));
     for (size_t kind = COPY; kind <= READ; kind++) {
         memcpy(run->all_s[kind] + which * repeats, run->seconds[kind],
                repeats * sizeof **run->seconds);
@@ -169,12 +200,13 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
     row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, outlier_deviations);
     double pass_s = run->device == NULL ? pass.median : pass.median / 2;
     row->compressor = run->compressor;
-    row->waits = run->device != NULL && gw_gpu_kernel_of(run->compressor)->waits;
+    row->waits = run->device != NULL && !codes && gw_gpu_kernel_of(run->compressor)->waits;
     row->passes = row->select_s.median / pass_s;
     row->compress_passes = row->compress_s.median / pass_s;
-    row->count_ratio = (double)run->found.count / (double)run->task.k;
-    row->energy_ratio = run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
-    return GW_OK;
+    row->count_ratio = codes ? 1 : (double)run->found.count / (double)run->task.k;
+    row->energy_ratio =
+        !codes && run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
+    return codes ? find_kept_energy(run, &row->energy_ratio, error) : GW_OK;
 }
 
 static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_row *row,
@@ -183,7 +215,7 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
     enum gw_status status = GW_OK;
     run->compressor = compressor;
     run->task.iteration = 0;
-    if (run->device != NULL && gw_gpu_kernel_of(compressor) == NULL) {
+    if (run->device != NULL && !gw_is_on_gpus(compressor)) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
                        compressor->name);
     }

@@ -7,6 +7,7 @@
 #include "calibrate/measure/points.h"
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
+#include "kernels/codes.h"
 #include "kernels/sketch.h"
 
 static const size_t smallest_elements = 1024;
@@ -59,7 +60,25 @@ enum gw_status gw_selecting_open(struct gw_selecting *out, struct gw_device_stre
                : gw_gpu_selection_reserve(&out->on_gpu, out->memory.device, capacity, error);
 }
 
+enum gw_status gw_selecting_compress(struct gw_selecting *selecting,
+                                     const struct gw_compressor *compressor,
+                                     const struct gw_task *task, bool takes,
+                                     struct gw_error *error) {
+    struct gw_memory *memory = &selecting->memory;
+    if (compressor->code.bits == 0) {
+        return gw_memory_select(memory, compressor, task, takes, &selecting->on_gpu, error);
+    }
+    size_t bytes = (size_t)gw_code_bytes(compressor, task->n);
+    GW_TRY(gw_buffer_reserve(&selecting->codes, memory, bytes, error));
+    const struct gw_codes codes = {.compressor = compressor,
+                                   .payloads = 1,
+                                   .elements = task->n,
+                                   .bytes = selecting->codes.memory};
+    return memory->does->encode(memory, task, takes, &codes, &selecting->on_gpu, error);
+}
+
 void gw_selecting_close(struct gw_selecting *selecting) {
+    gw_buffer_free(&selecting->codes);
     gw_gpu_selection_free(&selecting->on_gpu);
     gw_memory_close(&selecting->memory);
 }
@@ -74,8 +93,7 @@ enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, str
     bool ends = false;
     for (size_t i = 0; i < ROUNDS && !ends; i++) {
         size_t count = 0;
-        GW_TRY(gw_memory_select(&selecting->memory, compressor, task, false, &selecting->on_gpu,
-                                error));
+        GW_TRY(gw_selecting_compress(selecting, compressor, task, false, error));
         GW_TRY(gw_memory_finish_select(&selecting->memory, &selecting->on_gpu, &count, error));
         gw_state_observe(compressor, task->state, &count);
         task->iteration++;
@@ -99,8 +117,7 @@ static enum gw_status compress_part(void *context, struct gw_error *error) {
         gw_sketch_clear(into);
         return gw_sketch_encode(into, task->u, 0, task->n, error);
     }
-    return gw_memory_select(&selecting->memory, compression->compressor, task, true,
-                            &selecting->on_gpu, error);
+    return gw_selecting_compress(selecting, compression->compressor, task, true, error);
 }
 
 static void take_vectors(struct measured_compression *compression) {
@@ -271,7 +288,7 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
                                      struct gw_error *error) {
     bool on_gpu = calibration->device != NULL;
     bool shares = !on_gpu && survey->communicator->size > 1;
-    if (on_gpu && gw_gpu_kernel_of(compressor) == NULL) {
+    if (on_gpu && !gw_is_on_gpus(compressor)) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
                        compressor->name);
     }
@@ -287,13 +304,13 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
                                            .took_s = on_gpu ? took_s : NULL,
                                            .separate = true,
                                            .idle_s = on_gpu ? 0 : idle_s,
-                                           .sorts = !on_gpu}};
+                                           .sorts = !on_gpu && compressor->code.bits == 0}};
     GW_TRY(add_alone(survey, compressor_memory, compressor, series, compressor_memory->density,
                      error));
     GW_TRY(shares ? add_concurrent(survey, calibration->max_elements, error) : GW_OK);
     bool follows_asked = compressor->exact || compressor->steady;
     double times = follows_asked ? GW_DENSER_TIMES : GW_OVERSHOT_TIMES;
-    if (on_gpu ||
+    if (on_gpu || compressor->code.bits > 0 ||
         !gw_series_make_denser(&series, compressor_memory->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }

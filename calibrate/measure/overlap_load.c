@@ -15,8 +15,7 @@ enum { CACHES = 4 }; /* size of a GPU's pool, in units of its cache */
 static enum gw_status compress_next(struct gw_overlap_load *load, struct gw_error *error) {
     load->task.gradient = gw_pool_next(&load->gradient, load->elements * sizeof(float));
     load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
-    return gw_memory_select(&load->selecting.memory, load->compressor, &load->task, true,
-                            &load->selecting.on_gpu, error);
+    return gw_selecting_compress(&load->selecting, load->compressor, &load->task, true, error);
 }
 
 /* A residual would make a threshold select more each time. */

@@ -169,61 +169,126 @@ static double exdyna_bytes(double p) {
     return 4 + 4 * ceil(10000 / p) + VALUES;
 }
 
+/* Bytes of codes. */
+static double half_codes(double n) {
+    return 2 * n;
+}
+static double byte_codes(double n) {
+    return n + 4 * ceil(n / 256);
+}
+static double sign_codes(double n) {
+    return ceil(n / 8) + 4;
+}
+
+/* An alltoall takes what an allgather of a part of it does; sums of a part are coded by 1e-5 s and
+ * 1e-10 s an element. */
+static double two_phases(double p, double n, double (*codes)(double n)) {
+    double part = ceil(n / p);
+    return allgather(p, codes(n) / p) + 0.01 + 1e-7 * part + allgather(p, codes(part));
+}
+
+static double two_phases_bytes(double p, double (*codes)(double n)) {
+    double head = codes(9e6) + codes(ceil(9e6 / p));
+    return head + codes(1e6) + codes(ceil(1e6 / p));
+}
+
+static double apart_two_phases(double p, double (*codes)(double n)) {
+    return fmax(5.91 + two_phases(p, 9e6, codes), 7.02) + two_phases(p, 1e6, codes) + update;
+}
+
+static double halves(double p) {
+    return fmax(5.91 + allreduce(p, 0.45 * DENSE), 7.02) + allreduce(p, 0.05 * DENSE) + update;
+}
+
+static double halves_in_two_phases(double p) {
+    return apart_two_phases(p, half_codes);
+}
+static double halves_in_two_phases_bytes(double p) {
+    return two_phases_bytes(p, half_codes);
+}
+
+static double bytes_in_two_phases(double p) {
+    return apart_two_phases(p, byte_codes);
+}
+static double bytes_in_two_phases_bytes(double p) {
+    return two_phases_bytes(p, byte_codes);
+}
+
+static double onebit(double p) {
+    return compressed + two_phases(p, 1e7, sign_codes) + update;
+}
+static double onebit_bytes(double p) {
+    return sign_codes(1e7) + sign_codes(ceil(1e7 / p));
+}
+
+enum { LEVELS = 5000000 + 4 * 19532 }; /* 4 bits an element, and a scale for each 512 */
+static double qsgd(double p) {
+    return compressed + allgather(p, LEVELS) + update;
+}
+
 struct timed {
     const char *name;
     double (*milliseconds)(double p);
-    double bytes; /* from each worker; 0: exdyna's */
+    double bytes; /* from each worker; 0: those of ... */
+    double (*bytes_of)(double p);
 };
 
 static const struct timed pipelines[] = {
-    {"dense", dense, DENSE},
-    {"p-sgd", apart_dense, DENSE},
-    {"ddp", apart_dense, DENSE},
-    {"mg-wfbp", apart_dense, DENSE},
-    {"topk", together, ENTRIES},
-    {"lags", apart_sparse, ENTRIES},
-    {"mgs", apart_sparse, ENTRIES},
-    {"omgs", omgs, ENTRIES},
-    {"omgs-optimal", optimal, ENTRIES},
-    {"randk", randk, VALUES},
-    {"dgc", padded, 4 + ENTRIES},
-    {"redsync", padded, 4 + ENTRIES},
-    {"gaussiank", padded, 4 + ENTRIES},
-    {"gtopk", gtopk, ENTRIES},
-    {"sketched-sgd", sketched_sgd, 4 * 5 * 65536 + 3 * VALUES},
-    {"gs-sgd", gs_sgd, 4 * 5 * 65536 + VALUES},
-    {"ps", ps, 2.0 * DENSE},
-    {"layer-drop", layer_drop, 2 * (VALUES + 8)},
-    {"hard-threshold", padded, 4 + ENTRIES},
-    {"sidco", padded, 4 + ENTRIES},
-    {"clt-k", clt_k, 2 * VALUES},
-    {"exdyna", exdyna, 0},
+    {"dense", dense, DENSE, NULL},
+    {"p-sgd", apart_dense, DENSE, NULL},
+    {"ddp", apart_dense, DENSE, NULL},
+    {"mg-wfbp", apart_dense, DENSE, NULL},
+    {"topk", together, ENTRIES, NULL},
+    {"lags", apart_sparse, ENTRIES, NULL},
+    {"mgs", apart_sparse, ENTRIES, NULL},
+    {"omgs", omgs, ENTRIES, NULL},
+    {"omgs-optimal", optimal, ENTRIES, NULL},
+    {"randk", randk, VALUES, NULL},
+    {"dgc", padded, 4 + ENTRIES, NULL},
+    {"redsync", padded, 4 + ENTRIES, NULL},
+    {"gaussiank", padded, 4 + ENTRIES, NULL},
+    {"gtopk", gtopk, ENTRIES, NULL},
+    {"sketched-sgd", sketched_sgd, 4 * 5 * 65536 + 3 * VALUES, NULL},
+    {"gs-sgd", gs_sgd, 4 * 5 * 65536 + VALUES, NULL},
+    {"ps", ps, 2.0 * DENSE, NULL},
+    {"layer-drop", layer_drop, 2 * (VALUES + 8), NULL},
+    {"hard-threshold", padded, 4 + ENTRIES, NULL},
+    {"sidco", padded, 4 + ENTRIES, NULL},
+    {"clt-k", clt_k, 2 * VALUES, NULL},
+    {"exdyna", exdyna, 0, exdyna_bytes},
+    {"bf16", halves, 0.5 * DENSE, NULL},
+    {"fp16", halves, 0.5 * DENSE, NULL},
+    {"bf16-fp32", halves_in_two_phases, 0, halves_in_two_phases_bytes},
+    {"int8", bytes_in_two_phases, 0, bytes_in_two_phases_bytes},
+    {"fp8", bytes_in_two_phases, 0, bytes_in_two_phases_bytes},
+    {"onebit", onebit, 0, onebit_bytes},
+    {"qsgd", qsgd, LEVELS, NULL},
 };
 enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
 
 /* Pipelines with changed choices. */
 static const struct timed changed[] = {
-    {"topk --policy optimal", optimal, ENTRIES},
-    {"omgs --policy single", together, ENTRIES},
-    {"topk --compressor gaussiank", padded, 4 + ENTRIES},
-    {"dense --compressor exdyna", exdyna, 0},
-    {"exdyna --compressor none", dense, DENSE},
-    {"ps --compressor topk", together, ENTRIES},
-    {"topk --exchange gtopk", gtopk, ENTRIES},
-    {"topk --exchange leader", clt_k, 2 * VALUES},
-    {"dense --exchange server", ps, 2.0 * DENSE},
-    {"gs-sgd --exchange sketch-server", sketched_sgd, 4 * 5 * 65536 + 3 * VALUES},
-    {"gaussiank --policy per-tensor", apart_padded, 8 + ENTRIES},
-    {"dgc --policy per-tensor", apart_padded, 8 + ENTRIES},
-    {"redsync --policy per-tensor", apart_padded, 8 + ENTRIES},
-    {"sidco --policy per-tensor", apart_padded, 8 + ENTRIES},
-    {"hard-threshold --policy per-tensor", apart_padded, 8 + ENTRIES},
+    {"topk --policy optimal", optimal, ENTRIES, NULL},
+    {"omgs --policy single", together, ENTRIES, NULL},
+    {"topk --compressor gaussiank", padded, 4 + ENTRIES, NULL},
+    {"dense --compressor exdyna", exdyna, 0, exdyna_bytes},
+    {"exdyna --compressor none", dense, DENSE, NULL},
+    {"ps --compressor topk", together, ENTRIES, NULL},
+    {"topk --exchange gtopk", gtopk, ENTRIES, NULL},
+    {"topk --exchange leader", clt_k, 2 * VALUES, NULL},
+    {"dense --exchange server", ps, 2.0 * DENSE, NULL},
+    {"gs-sgd --exchange sketch-server", sketched_sgd, 4 * 5 * 65536 + 3 * VALUES, NULL},
+    {"gaussiank --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
+    {"dgc --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
+    {"redsync --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
+    {"sidco --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
+    {"hard-threshold --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
 };
 
 static void check_time(const char *folder, const struct timed *timed) {
     for (size_t w = 0; w < WORKERS; w++) {
         double p = (double)workers[w];
-        double bytes = timed->bytes > 0 ? timed->bytes : exdyna_bytes(p);
+        double bytes = timed->bytes > 0 ? timed->bytes : timed->bytes_of(p);
         double iteration_s = timed->milliseconds(p) / 1e3;
         cJSON *result =
             ask_result(folder, "gradweave simulate " TWO " --algo %s --workers %zu --json",

@@ -21,7 +21,7 @@ TEST(completes_in_bash) {
                  {"bench --device cu", "cuda "},
                  {"calibrate --only allr", "allreduce "},
                  {"calibrate --only topk,n", "topk,network "},
-                 {"calibrate --only o", "overlap "},
+                 {"calibrate --only o", "onebit overlap "},
                  {"calibrate --compressor no", " "},
                  {"bench --compressor no", " "},
                  {"plan --compressor no", "none "},

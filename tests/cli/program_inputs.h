@@ -17,13 +17,16 @@ static const char tiny_model[] =
 #define EVERY_COMPRESSOR(curve)                                                                    \
     "'topk': " curve ", 'randk': " curve ", 'dgc': " curve ", 'redsync': " curve                   \
     ", 'gaussiank': " curve ", 'count-sketch': " curve ", 'layer-drop': " curve                    \
-    ", 'hard-threshold': " curve ", 'sidco': " curve ", 'exdyna': " curve
+    ", 'hard-threshold': " curve ", 'sidco': " curve ", 'exdyna': " curve ", 'bf16': " curve       \
+    ", 'fp16': " curve ", 'int8': " curve ", 'fp8': " curve ", 'onebit': " curve                   \
+    ", 'qsgd': " curve
 
 /* Four workers, and a server if need be, on a network that is worth merging for. */
 static const char small_cluster[] =
     "{'schema': 'gradweave/cluster@1', 'name': 'small', 'workers': 4, 'collectives': {"
     "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
     "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
+    "'alltoall': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 1e-8}],"
     "'broadcast': [{'workers': 4, 'alpha_s': 0.0004, 'beta_s_per_byte': 2e-8}],"
     "'sendrecv': [{'workers': 2, 'alpha_s': 0.0002, 'beta_s_per_byte': 1e-8}],"
     "'gather': [{'workers': 5, 'alpha_s': 0.0008, 'beta_s_per_byte': 4e-8}],"

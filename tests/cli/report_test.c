@@ -90,7 +90,7 @@ enum { NAME_SIZE = 96 };
 static void name_pipeline(const cJSON *report, const cJSON *place, char out[NAME_SIZE]) {
     const cJSON *result = result_at(report, place);
     const cJSON *policy = cJSON_GetObjectItem(cJSON_GetObjectItem(result, "changed"), "policy");
-    bool is_half = result == item_at(report, "advice.half_bytes");
+    bool is_half = place->valueint == cJSON_GetArraySize(item_at(report, "advice.results"));
     (void)snprintf(out, NAME_SIZE, "%s --algo %s%s%s", is_half ? "half.json" : "model.json",
                    text_at(result, "algorithm"), policy == NULL ? "" : " --policy ",
                    policy == NULL ? "" : policy->valuestring);

@@ -108,6 +108,7 @@ TEST_WITH(points_are_what_simulate_says, make_inputs, remove_folder) {
         "{'schema': 'gradweave/cluster@1', 'name': 'small', 'workers': 4, 'collectives': {"
         "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 7.5e-9}],"
         "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 5e-9}],"
+        "'alltoall': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2.5e-9}],"
         "'broadcast': [{'workers': 4, 'alpha_s': 0.0004, 'beta_s_per_byte': 5e-9}],"
         "'sendrecv': [{'workers': 2, 'alpha_s': 0.0002, 'beta_s_per_byte': 2.5e-9}],"
         "'gather': [{'workers': 5, 'alpha_s': 0.0008, 'beta_s_per_byte': 1e-8}],"

@@ -96,6 +96,10 @@ static const struct gw_plan_way mixed_ways[][4] = {
      WAY("none", "allreduce", 1), WAY("topk", "leader", 0.01)},
     {WAY("count-sketch", "sketch-tree", 0.01), WAY("topk", "gtopk", 0.2),
      WAY("sidco", "allgather-padded", 0.05), WAY("none", "allreduce", 1)},
+    {WAY("bf16", "halves", 1), WAY("int8", "two-phase", 1), WAY("topk", "allgather", 0.1),
+     WAY("onebit", "two-phase", 1)},
+    {WAY("fp8", "two-phase", 1), WAY("none", "allreduce", 1), WAY("qsgd", "allgather-codes", 1),
+     WAY("fp16", "two-phase", 1)},
     {WAY("none", "server", 1), WAY("layer-drop", "layer-server", 0.1), WAY("none", "server", 1),
      WAY("count-sketch", "sketch-server", 0.01)}};
 
@@ -121,6 +125,42 @@ TEST(trainers_of_mixed_plans_get_the_reference_also_from_a_saved_state) {
     run_mixed();
     restart_after = 0;
     session_options.compute = GW_COMPUTE_WAIT;
+}
+
+/* ---- averages of codes --------------------------------------------------------------------- */
+
+/* Gradients of 1e-7 on all workers: a quarter of that is 0 in half precision. */
+static void average_small_gradients(struct rank *rank) {
+    struct gw_error error = {0};
+    static float gradient[MOST_ELEMENTS];
+    bool vanishes = rank->scenario->algorithm->compressor == &gw_compressor_fp16;
+    for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+        gradient[i] = 1e-7f;
+    }
+    require_ok(rank, gw_session_begin(rank->executor, &error), &error);
+    for (size_t tensor = 0; tensor < TENSORS; tensor++) {
+        require_ok(rank, gw_session_ready(rank->executor, tensor, gradient, NULL, &error), &error);
+    }
+    require_ok(rank, gw_session_wait(rank->executor, &error), &error);
+    require_ok(rank, gw_session_copy(rank->executor, GW_AGGREGATE, rank->own, &error), &error);
+    for (size_t i = 0; i < rank->elements; i++) {
+        require(rank, vanishes ? rank->own[i] == 0 : fabs((double)rank->own[i] - 1e-7) < 1e-9,
+                "the average is another one");
+    }
+}
+
+TEST(gradients_are_divided_before_they_are_coded) {
+    static const char *const names[] = {"bf16", "fp16", "bf16-fp32"};
+    if (job != NULL) {
+        skip();
+    }
+    session_options.compute = GW_COMPUTE_TRAINER;
+    session_options.average = true;
+    for (size_t i = 0; i < 3; i++) {
+        run_named(names[i], 4, NULL, average_small_gradients);
+    }
+    session_options.compute = GW_COMPUTE_WAIT;
+    session_options.average = false;
 }
 
 static size_t ran_long;

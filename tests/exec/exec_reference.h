@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/halves.h"
+#include "kernels/codes.h"
 #include "kernels/kernels.h"
 #include "methods/schedule.h"
 #include "tests/exec/exec_scene.h"
@@ -31,6 +33,8 @@ struct reference {
     size_t all[MOST_GROUPS];                      /* elements whose values travelled together */
     struct gw_selection selections[MOST_WORKERS]; /* of one group */
     struct gw_workspace workspace;
+    /* of sums that owners of parts encode */
+    float residuals_of_sums[MOST_WORKERS][MOST_GROUPS][MOST_ELEMENTS];
 };
 
 static inline const struct gw_compressor *compressor_of(const struct reference *reference,
@@ -307,6 +311,59 @@ static inline void send_to_merge(struct reference *reference, uint32_t group) {
     free(merge.pruned);
 }
 
+/* ---- codes --------------------------------------------------------------------------------- */
+
+/* Replaces the vector of a task by what its codes in `payloads` parts stand for. */
+static inline void code_and_decode(const struct gw_compressor *compressor, struct gw_task task,
+                                   size_t payloads, size_t elements, float *out) {
+    struct gw_codes codes = {.compressor = compressor, .payloads = payloads, .elements = elements};
+    codes.bytes = calloc(payloads + 1, (size_t)gw_code_bytes(compressor, elements) + 4);
+    if (gw_encode(&task, true, &codes, NULL) != GW_OK) {
+        abort();
+    }
+    gw_decode(&codes, task.n, 1, out);
+    free(codes.bytes);
+}
+
+static inline float round_to_half(const struct gw_compressor *compressor, float value) {
+    return compressor == &gw_compressor_bf16 ? gw_bf16_value(gw_bf16_of(value))
+                                             : gw_fp16_value(gw_fp16_of(value));
+}
+
+static inline void send_codes(struct reference *reference, uint32_t group, const char *exchange) {
+    const struct gw_slice *slice = &reference->schedule->groups[group];
+    const struct gw_compressor *compressor = slice->way->compressor;
+    size_t n = slice->elements;
+    bool divided = strcmp(exchange, "two-phase") == 0;
+    bool rounded = strcmp(exchange, "halves") == 0;
+    size_t parts = divided ? reference->workers : 1;
+    size_t part = (n + parts - 1) / parts;
+    float *out = reference->aggregate + slice->first;
+    float *decoded = calloc(n, sizeof *decoded);
+    for (size_t w = 0; w < reference->workers; w++) {
+        code_and_decode(compressor, task_of(reference, w, group), parts, part, decoded);
+        reference->selected[group][w] = n;
+        for (size_t i = 0; i < n; i++) {
+            float sum = out[i] + decoded[i];
+            out[i] = rounded && w > 0 ? round_to_half(compressor, sum) : sum;
+        }
+    }
+    for (size_t owner = 0; owner < parts && divided; owner++) {
+        size_t first = owner * part;
+        struct gw_task task = task_of(reference, owner, group);
+        task.n = first >= n ? 0 : n - first < part ? n - first : part;
+        task.u = reference->residuals_of_sums[owner][group];
+        task.gradient = out + first;
+        task.seed = gw_random_mix(task.seed);
+        if (task.n > 0) {
+            memcpy(decoded, task.gradient, task.n * sizeof *decoded);
+            task.gradient = decoded;
+            code_and_decode(compressor, task, 1, part, out + first);
+        }
+    }
+    free(decoded);
+}
+
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 static inline void exchange_by_definition(struct reference *reference, uint32_t group) {
@@ -327,6 +384,8 @@ static inline void exchange_by_definition(struct reference *reference, uint32_t 
         send_sketches(reference, group, sum_in_pairs);
     } else if (strcmp(exchange, "sketch-server") == 0) {
         send_sketches(reference, group, sum_in_order);
+    } else if (compressor_of(reference, group)->code.bits > 0) {
+        send_codes(reference, group, exchange);
     } else {
         send_entries(reference, group);
     }

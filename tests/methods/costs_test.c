@@ -15,8 +15,8 @@ static struct gw_error error;
 
 enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
 
-static const char *const aggregators[] = {"scatter-add",  "merge", "give-back",
-                                          "take-and-put", "sum",   "heavymix"};
+static const char *const aggregators[] = {"scatter-add", "merge",    "give-back", "take-and-put",
+                                          "sum",         "heavymix", "decode",    "decode-add"};
 
 static const char *const measured[] = {"allgather", "allreduce", "gather",
                                        "scatter",   "broadcast", "sendrecv"};
@@ -150,7 +150,7 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
         assert_ok(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
                                       cJSON_CreateObject(), &error));
-        if (i != GW_SUM && (i == GW_HEAVYMIX || gw_random_below(random, 2) == 0)) {
+        if (i != GW_SUM && i < GW_DECODE && (i == GW_HEAVYMIX || gw_random_below(random, 2) == 0)) {
             add_denser(&scene->cluster.aggregation, i, i == GW_HEAVYMIX, random);
         }
     }

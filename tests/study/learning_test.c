@@ -117,7 +117,7 @@ TEST(factors_are_those_of_the_page) {
     static const double densities[] = {0.01, 0.001};
     size_t checked = 0;
     for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
-        for (size_t i = 0; i < 2 && gw_algorithm_is_sparse(row); i++) {
+        for (size_t i = 0; i < 2 && gw_algorithm_selects(row); i++) {
             struct gw_iterations_factor found;
             if (find_cell(tables[i], row->name, 1) != NULL) {
                 check_factor(row->name, row->name, densities[i], tables[i]);

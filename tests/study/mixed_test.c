@@ -21,9 +21,15 @@ static int open_all(void **state) {
     parse_cluster(&inputs.cluster,
                   "'workers': 3, 'workers_per_node': 1, 'collectives': {"
                   "'allgather': [{'workers': 3, 'alpha_s': 0.5, 'beta_s_per_byte': 1e-3}], "
-                  "'allreduce': [{'workers': 3, 'alpha_s': 0.1, 'beta_s_per_byte': 3e-4}]}, "
+                  "'allreduce': [{'workers': 3, 'alpha_s': 0.1, 'beta_s_per_byte': 3e-4}], "
+                  "'alltoall': [{'workers': 3, 'alpha_s': 0.2, 'beta_s_per_byte': 5e-4}]}, "
+                  "'aggregation': {'decode': {'per_element_s': 2e-5}, "
+                  "'decode-add': {'per_element_s': 1e-5}}, "
                   "'compressors': {'topk': {'fixed_s': 0.25, 'per_element_s': 1e-4}, "
-                  "'randk': {'fixed_s': 0.5, 'per_element_s': 2e-5}}");
+                  "'randk': {'fixed_s': 0.5, 'per_element_s': 2e-5}, "
+                  "'bf16': {'fixed_s': 0.01, 'per_element_s': 1e-6}, "
+                  "'int8': {'fixed_s': 0.02, 'per_element_s': 2e-6}, "
+                  "'qsgd': {'fixed_s': 0.03, 'per_element_s': 3e-6}}");
     scenario = gw_scenario_of(&inputs.model, &inputs.cluster);
     scenario.workers = 3;
     return 0;
@@ -204,6 +210,32 @@ TEST(choices_that_cannot_be_are_refused) {
     refuse_choices("topk:0.01,dense,topk:1e-2", 0, "each once");
     refuse_choices("dense,dgc", 0, "compressors.dgc: expected a measured curve");
     refuse_choices("topk:0.01,randk:0.01", 0.9, "energy kept: expected at most");
+}
+
+TEST(codes_take_the_time_of_their_bytes_and_of_their_aggregation) {
+    double c = 0.5 + 0.3 + 0.01 + 1e-6 * 10; /* d: bf16, 2 bytes an element, decoded after it */
+    double t = c + 0.1 + 3e-4 * 20 + 2e-5 * 10;
+    c += 0.3 + 2 + 0.02 + 2e-6 * 3000; /* c, b: int8 in parts of 1000, with 12 and 4 scales */
+    t = fmax(c, t) + 0.2 + 5e-4 * (3000 + 4 * 12) + 1e-5 * 3 * 1000 + 0.02 + 2e-6 * 1000;
+    t += 0.5 + 1e-3 * (1000 + 4 * 4) + 2e-5 * 3 * 1000;
+    c += 0.1 + 0.03 + 3e-6 * 3000; /* a: QSGD, 4 bits and 6 scales, added by all */
+    t = fmax(c, t) + 0.5 + 1e-3 * (1500 + 4 * 6) + 1e-5 * 3 * 3000;
+    struct gw_plan plan;
+    struct gw_pipeline pipeline;
+    struct gw_result result;
+    parse_mixed("{'choice': 'bf16', 'compressor': 'bf16', 'exchange': 'halves', 'density': 1}, "
+                "{'choice': 'int8', 'compressor': 'int8', 'exchange': 'two-phase', 'density': 1}, "
+                "{'choice': 'qsgd', 'compressor': 'qsgd', 'exchange': 'allgather-codes', "
+                "'density': 1}",
+                &plan);
+    const struct gw_algorithm mixed = gw_algorithm_mixed(&plan);
+    const struct gw_prediction_options options = {0};
+    assert_ok(gw_pipeline_open(&scenario, &mixed, &plan, &pipeline, &error));
+    assert_ok(gw_pipeline_predict(&pipeline, &options, NULL, &result, &error));
+    assert_true(fabs(result.iteration_s - (t + 0.25)) < 1e-9);
+    assert_true(result.bytes_per_worker == 20 + 3048 + 1016 + 1524);
+    gw_pipeline_close(&pipeline);
+    gw_plan_free(&plan);
 }
 
 static void refuse_ways(const char *ways, const char *expected) {
