@@ -474,8 +474,8 @@ enum gw_status gw_advise(const struct gw_scenario *scenario,
     return weigh_answers(out, error);
 }
 
-/* Lowers *soonest to the recommended pipeline's time at that density, and then keeps the density.
- */
+/* Lowers *soonest to the recommended pipeline's time at that density, and then keeps the density;
+ * of densities that are equally good the last. */
 static enum gw_status try_density(const struct gw_scenario *scenario,
                                   const struct gw_advice_options *options, double density,
                                   double *soonest, double *best, struct gw_error *error) {
@@ -486,7 +486,7 @@ static enum gw_status try_density(const struct gw_scenario *scenario,
     if (status == GW_OK) {
         const struct gw_recommendation *chosen = advice.chosen;
         double duration = duration_of(&advice, chosen->result, &chosen->iterations);
-        *best = duration < *soonest ? density : *best;
+        *best = duration <= *soonest ? density : *best;
         *soonest = fmin(duration, *soonest);
     }
     gw_advice_free(&advice);

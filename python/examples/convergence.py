@@ -34,7 +34,7 @@ from gradweave._library import has_server
 from gradweave.torch import GradientRecorder, Recorder, calibrate
 from gradweave.torch.distributed import check_equal
 from networks import MOMENTUM, NETWORKS, Batch
-from ways import DENSE, HOOKS, Ddp, Live, Watch, correct_momentum
+from ways import HOOKS, Ddp, Live, Watch, correct_momentum, selects
 
 # ---- a run ---------------------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ class Run:
     network: str
     workers: int
     way: str
-    density: float  # 1 of dense ways
+    density: float  # 1 of ways that send all elements
     momentum: str  # "plain", or "corrected" (correct_momentum)
     warm_up: int  # iterations in which density falls to that, in four steps from 25%
     iterations: int
@@ -302,9 +302,9 @@ def all_runs(asked: argparse.Namespace) -> Iterator[Run]:
         for network in asked.networks:
             for workers in asked.workers:
                 for way in asked.ways:
-                    for density in (1.0,) if way in DENSE else asked.densities:
+                    for density in asked.densities if selects(way) else (1.0,):
                         for momentum in momenta_of(asked, network):
-                            for warm_up in (0,) if way in DENSE else asked.warm_up:
+                            for warm_up in asked.warm_up if selects(way) else (0,):
                                 yield Run(
                                     network,
                                     workers,
@@ -405,14 +405,14 @@ def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
     plans = {}
     for name in asked.networks:
         for way in set(asked.ways) - set(HOOKS):
-            for density in (1.0,) if way in DENSE else asked.densities:
+            for density in asked.densities if selects(way) else (1.0,):
                 for workers in asked.workers:
                     planned = gradweave.plan(
                         model_of(asked.folder, name, workers),
                         cluster_of(asked, name, workers),
                         algorithm=way,
                         workers=workers,
-                        density=0.001 if way in DENSE else density,
+                        density=density if selects(way) else 0.001,
                     )
                     plans[name, way, density, workers] = list(planned.groups)
     return plans

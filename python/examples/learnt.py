@@ -28,7 +28,7 @@ from pathlib import Path
 import gradweave
 from convergence import Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
-from ways import DENSE, HOOKS
+from ways import DENSE, HOOKS, selects
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
 Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
@@ -60,7 +60,7 @@ def plain_runs(found: Kinds, density: float) -> Kinds:
         run: each
         for run, each in found.items()
         if (run.momentum, run.warm_up) == ("plain", 0)
-        and (run.way in DENSE or run.density == density)
+        and (run.density == density or not selects(run.way))
     }
 
 
@@ -89,7 +89,7 @@ def goals_of(found: Kinds) -> dict[Case, float]:
 def sent_over_asked(asked: argparse.Namespace, run: Run, each: list[dict]) -> float | None:
     """Mean bytes in judged iterations over what the pipeline sends if it selects what was asked."""
     sent = known_values(each, "bytes")
-    if run.way in DENSE or run.way in HOOKS or not sent:
+    if not selects(run.way) or not sent:
         return None
     foretold = predict(
         run,
@@ -179,7 +179,7 @@ def predict(run: Run, model: Path, cluster: Path) -> gradweave.Prediction | None
             cluster,
             {"torch-ddp": "ddp"}.get(run.way, run.way),
             workers=run.workers,
-            density=0.001 if run.way in DENSE else run.density,
+            density=run.density if selects(run.way) else 0.001,
         )
     except gradweave.BadInput:  # the cluster's file lacks something
         return None
@@ -210,7 +210,7 @@ def forecast(asked: argparse.Namespace, run: Run, each: list[dict]) -> Forecast:
         if foretold is None:
             return Forecast()
         found = Forecast(foretold.iteration_s, foretold_then.iteration_s, foretold.bytes_per_worker)
-        if run.way in DENSE:
+        if not selects(run.way):
             return found
         generated = simulate(run, model, cluster, "trained", 100)
         if generated:
@@ -465,7 +465,7 @@ def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> Non
             if (case_of(run), run.way) == (case, way)
         ]
         title = f"{case[0]}, {case[1]} workers, density {density:g}"
-        compressed = [one for one in shown if one[0] not in DENSE]
+        compressed = [one for one in shown if selects(one[0])]
         if shown:
             draw(file_of(folder, case, ".png"), title, LEARNT, 2, shown)
         if compressed:

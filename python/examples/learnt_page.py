@@ -24,7 +24,7 @@ import learnt
 from convergence import Run, cluster_of, gradients_of, model_of
 from learnt import Case, Forecast, Kinds, case_of, plain_runs
 from networks import NETWORKS
-from ways import DENSE
+from ways import selects
 
 GROUPS = ("all", "distinct", "compressed")  # of ways
 ALIKE = ("torch-ddp", "p-sgd", "ddp", "mg-wfbp", "ps")  # these learn what `dense` learns
@@ -42,7 +42,7 @@ class Table:
         if case_of(run) not in self.cases:
             return False
         if self.ways == "compressed":
-            return run.way not in DENSE
+            return selects(run.way)
         if self.ways == "distinct":
             return run.way not in ALIKE
         return self.ways == "all" or run.way in self.ways.split(",")

@@ -11,10 +11,16 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
+from gradweave._library import is_sparse
 from gradweave.torch import distribute
 
 HOOKS = ("torch-ddp", "torch-fp16", "torch-powersgd")
 DENSE = (*HOOKS, "dense", "p-sgd", "ddp", "mg-wfbp", "ps")
+
+
+def selects(way: str) -> bool:
+    """Returns whether the way sends a share of the elements, by a density."""
+    return way not in HOOKS and is_sparse(way)
 
 
 class Ddp:

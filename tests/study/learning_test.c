@@ -1,5 +1,6 @@
 /* Iterations that recorded trainings needed: those that ship, against docs/results/convergence.md.
  */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <string.h>
 
@@ -130,6 +131,32 @@ TEST(factors_are_those_of_the_page) {
     assert_true(checked == 34);
     check_factor("dense", "dense", 0.01, SHORT_DENSE);
     check_factor("torch-fp16", "torch-fp16", 0.01, SHORT_DENSE);
+}
+
+/* The median of networks of each code is that of the page's medians, at any density. */
+TEST(factors_of_codes_are_those_of_the_page) {
+    static const char table[] = "<!-- learnt right 0.01 bf16,fp16";
+    size_t checked = 0;
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+        struct gw_iterations_factor found;
+        double factors[5];
+        size_t failed = 0;
+        if (row->compressor->code.bits == 0) {
+            continue;
+        }
+        for (size_t column = 1; column <= 5; column++) {
+            size_t never = 0;
+            read_training(table, row->name, column, false, &factors[column - 1], &never);
+            factors[column - 1] = factors[column - 1] > 0 ? factors[column - 1] : INFINITY;
+            failed += never;
+        }
+        gsl_sort(factors, 1, 5);
+        assert_true(find_factor(&shipped, row->name, checked % 2 == 0 ? 0.001 : 0.01, &found));
+        assert_true(found.networks == 5 && found.runs == 13 && found.failed == failed);
+        assert_true(found.median == factors[2] || near(found.median, factors[2], 1e-12));
+        checked++;
+    }
+    assert_true(checked == 7);
 }
 
 /* exdyna at 0.01: 60 / 40, 140 / 120, never in 2 runs of 3, 140 / 120 and 200 / 80. At 0.001 it
