@@ -48,7 +48,7 @@ def test_ranks_that_ask_for_different_things_are_refused(rank: int) -> None:
             gt.distribute(network(), "topk", **{option: values[rank]})
     with pytest.raises(gt.BadInput, match="rank 1 has algorithm=ps where rank 0 has algorithm=to"):
         gt.distribute(network(), ["topk", "ps"][rank])
-    with pytest.raises(gt.BadInput, match="rank 1 has tensor 3.bias of 4 elements where rank 0 ha"):
+    with pytest.raises(gt.BadInput, match="rank 1 has tensor 3.bias of 4 elements of .* where rank 0 ha"):
         gt.distribute(network(), "topk", names=[NAMES, NAMES[::-1]][rank])
     model = network()
     model[2].requires_grad_(rank == 0)
