@@ -51,8 +51,8 @@ static enum gw_status mark_ends(const struct gw_costs *costs, const struct gw_po
  */
 static enum gw_status end_groups(const bool *ends, size_t tensor_count, struct gw_plan *plan,
                                  struct gw_error *error) {
-    size_t count = 0;
-    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
+    size_t count = 1; /* which ends with tensor 0 */
+    for (size_t tensor = 1; tensor < tensor_count; tensor++) {
         count += ends[tensor];
     }
     plan->groups = calloc(count, sizeof *plan->groups);

@@ -103,7 +103,7 @@ static void check_plan(struct gw_checking *check, const void *read) {
     if (plan->ways == NULL && gw_compressor_choose(plan->compressor, &compressor, &why) != GW_OK) {
         ODD(check, "compressor: %s", why.message);
     }
-    for (size_t g = 0; g < plan->way_count; g++) {
+    for (size_t g = 0; plan->ways != NULL && g < plan->way_count; g++) {
         const struct gw_plan_way *way = &plan->ways[g];
         const struct gw_exchange_kind *exchange = NULL;
         if (gw_compressor_choose(way->compressor, &compressor, &why) != GW_OK ||

@@ -3,8 +3,8 @@
     build/python/bin/python python/examples/learnt_page.py convergence docs/results/convergence.md
 
 A comment above each says what it shows: <!-- learnt WHAT DENSITY WAYS CASE.. -->. WHAT is one of
-SHOWN; WAYS are all, distinct, compressed, or names with commas between them; and a CASE is lenet5-4
-of four workers, lenet5-4-1000 of 1000 iterations.
+SHOWN; WAYS are all, distinct, compressed, codes, or names with commas between them; and a CASE is
+lenet5-4 of four workers, lenet5-4-1000 of 1000 iterations.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import learnt
 from convergence import Run, cluster_of, gradients_of, model_of
 from learnt import Case, Forecast, Kinds, case_of, plain_runs
 from networks import NETWORKS
-from ways import selects
+from ways import DENSE, selects
 
-GROUPS = ("all", "distinct", "compressed")  # of ways
+GROUPS = ("all", "distinct", "compressed", "codes")  # of ways
 ALIKE = ("torch-ddp", "p-sgd", "ddp", "mg-wfbp", "ps")  # these learn what `dense` learns
 MARK = re.compile(r"<!-- learnt ([^>]*) -->\n+(?:\|.*\n)*\n*")  # and the table behind it
 
@@ -43,8 +43,11 @@ class Table:
             return False
         if self.ways == "compressed":
             return selects(run.way)
+        is_code = run.way not in DENSE and not selects(run.way)
+        if self.ways == "codes":
+            return is_code
         if self.ways == "distinct":
-            return run.way not in ALIKE
+            return run.way not in ALIKE and not is_code
         return self.ways == "all" or run.way in self.ways.split(",")
 
 

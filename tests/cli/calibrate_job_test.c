@@ -34,7 +34,7 @@ static size_t count_all_raw(const cJSON *kept) {
 static size_t check_complete(const cJSON *cluster) {
     const cJSON *measured = NULL;
     size_t sizes = 0;
-    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "collectives")), 6);
+    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "collectives")), 7);
     cJSON_ArrayForEach(measured, item_at(cluster, "collectives")) {
         const cJSON *entry = cJSON_GetArrayItem(measured, 0);
         assert_in_range(count_raw(entry), 5, 7);

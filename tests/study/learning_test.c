@@ -135,7 +135,7 @@ TEST(factors_are_those_of_the_page) {
 
 /* The median of networks of each code is that of the page's medians, at any density. */
 TEST(factors_of_codes_are_those_of_the_page) {
-    static const char table[] = "<!-- learnt right 0.01 bf16,fp16";
+    static const char table[] = "<!-- learnt right 0.01 codes fnn3-4";
     size_t checked = 0;
     for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
         struct gw_iterations_factor found;
