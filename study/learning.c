@@ -106,8 +106,8 @@ double gw_learning_next_density(const struct gw_learning *learning, double above
 /* Finds the nearest trained density, by ratio. */
 static double nearest_density(const struct gw_learning *learning, double asked) {
     double nearest = gw_learning_next_density(learning, 0);
-    for (double density = nearest; density < 1;
-         density = gw_learning_next_density(learning, density)) {
+    double density = nearest;
+    while ((density = gw_learning_next_density(learning, density)) < 1) {
         nearest = fabs(log(density / asked)) < fabs(log(nearest / asked)) ? density : nearest;
     }
     return nearest;

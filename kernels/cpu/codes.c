@@ -224,7 +224,7 @@ enum gw_status gw_encode(const struct gw_task *task, bool takes, const struct gw
     GW_TRY(gw_workspace_reserve(task->workspace, sums * sizeof(double) + parts * sizeof(int32_t),
                                 error));
     encoding.sums = task->workspace->memory;
-    encoding.largest = (int32_t *)(encoding.sums + sums);
+    encoding.largest = (int32_t *)(void *)(encoding.sums + sums);
     clear_ends(&encoding);
     if (encoding.format != GW_ONEBIT) {
         gw_parallel(parts, task->threads, encode_segment, &encoding);
