@@ -155,7 +155,7 @@ def test_waits_for_processors_count_as_forward(tmp_path):
     print(f"forward {blind:.4f}, {whole:.4f}, {known:.4f} s")
     assert whole >= 0.03 + 0.003  # and whatever else the machine does meanwhile
     assert known >= 0.025 + 0.003
-    assert blind < 0.03
+    assert blind < whole - 0.015
 
 
 def test_noise_is_of_each_rank_and_iteration(tmp_path, monkeypatch):
