@@ -102,15 +102,14 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
 
 /* ---- a group ------------------------------------------------------------------------------- */
 
-static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    uint64_t kept = gw_way_kept(&costs->way, n);
-    return (struct gw_extent){.elements = n,
+static struct gw_extent extent_of(const struct gw_costs *costs, const struct gw_size *size) {
+    const struct gw_compressor *compressor = costs->way.compressor;
+    uint64_t kept = gw_way_kept(&costs->way, size->elements);
+    return (struct gw_extent){.size = *size,
                               .bytes_per_element = costs->model->bytes_per_element,
-                              .layers = tensors,
-                              .sketch_cells = gw_sketch_cells(costs->way.compressor, n, kept),
-                              .selected =
-                                  gw_selected_as_asked(costs->way.compressor, kept, costs->workers),
-                              .compressor = costs->way.compressor,
+                              .sketch_cells = gw_sketch_cells(compressor, size->elements, kept),
+                              .selected = gw_selected_as_asked(compressor, kept, costs->workers),
+                              .compressor = compressor,
                               .workers = costs->workers};
 }
 
@@ -132,12 +131,12 @@ static void add_aggregation(const struct gw_leg *leg, const struct gw_aggregator
 }
 
 /* Sets the sums of the legs' costs of at most GW_COSTS_ROW groups; `near` NULL: of a single one. */
-static void find_legs_s(const struct gw_costs *costs, const uint64_t *n, size_t tensors,
-                        size_t count, struct gw_costs_near *near, double *seconds) {
+static void find_legs_s(const struct gw_costs *costs, const struct gw_size *sizes, size_t count,
+                        struct gw_costs_near *near, double *seconds) {
     struct gw_extent extents[GW_COSTS_ROW];
     for (size_t i = 0; i < count; i++) {
-        extents[i] = extent_of(costs, n[i], tensors + i);
-        seconds[i] = costs->update_s_per_element * (double)n[i];
+        extents[i] = extent_of(costs, &sizes[i]);
+        seconds[i] = costs->update_s_per_element * (double)sizes[i].elements;
     }
     for (size_t l = 0; l < costs->leg_count; l++) {
         const struct gw_leg_cost *leg = &costs->legs[l];
@@ -158,27 +157,27 @@ double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
     return gw_costs_compress(costs) ? gw_curve_time(&costs->compress, (double)n) : 0;
 }
 
-double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
+double gw_costs_exchange_s(const struct gw_costs *costs, const struct gw_size *size) {
     double seconds = 0;
     if (!costs->by_legs) {
-        return gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+        return gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, size->elements));
     }
-    find_legs_s(costs, &n, tensors, 1, NULL, &seconds);
+    find_legs_s(costs, size, 1, NULL, &seconds);
     return seconds;
 }
 
-void gw_costs_row(const struct gw_costs *costs, const uint64_t *n, size_t tensors, size_t count,
+void gw_costs_row(const struct gw_costs *costs, const struct gw_size *sizes, size_t count,
                   struct gw_costs_near *near, double *compress_s, double *exchange_s) {
     bool compresses = gw_costs_compress(costs);
     for (size_t i = 0; i < count; i++) {
-        compress_s[i] =
-            compresses ? gw_curve_time_near(&costs->compress, (double)n[i], &near->compress) : 0;
+        double n = (double)sizes[i].elements;
+        compress_s[i] = compresses ? gw_curve_time_near(&costs->compress, n, &near->compress) : 0;
     }
     if (costs->by_legs) {
-        find_legs_s(costs, n, tensors, count, near, exchange_s);
+        find_legs_s(costs, sizes, count, near, exchange_s);
     }
     for (size_t i = 0; i < count && !costs->by_legs; i++) {
-        double bytes = (double)gw_costs_bytes(costs, n[i]);
+        double bytes = (double)gw_costs_bytes(costs, sizes[i].elements);
         exchange_s[i] = gw_curve_time_near(&costs->exchange, bytes, &near->exchange);
     }
 }

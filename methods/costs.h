@@ -88,6 +88,13 @@ static inline bool gw_costs_compress(const struct gw_costs *costs) {
     return gw_way_compresses(&costs->way);
 }
 
+/* Adds a tensor to the sizes of a group that goes the costs' way. */
+static inline void gw_costs_add_tensor(const struct gw_costs *costs, size_t tensor,
+                                       struct gw_size *size) {
+    size->elements += costs->model->tensors[tensor].elements;
+    size->tensors++;
+}
+
 /* Bytes that one worker contributes to the exchange of a group of n elements. */
 uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n);
 
@@ -95,10 +102,10 @@ uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n);
 double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n);
 
 /*
- * Seconds from the first leg's start to the last one's end, of a group of n elements in so many
- * tensors, selected as asked for: the sum over a schedule's operations for it.
+ * Seconds from the first leg's start to the last one's end, of a group of these sizes, selected as
+ * asked for: the sum over a schedule's operations for it.
  */
-double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors);
+double gw_costs_exchange_s(const struct gw_costs *costs, const struct gw_size *size);
 
 /* Segments of the costs' curves in which a group was looked up; all 0 at first. */
 struct gw_costs_near {
@@ -106,10 +113,10 @@ struct gw_costs_near {
     struct gw_curve_segment kernels[GW_MAX_LEGS][GW_MAX_AGGREGATIONS][2];
 };
 
-/* Sets both costs of `count` groups, at most GW_COSTS_ROW, of n[i] elements in tensors + i tensors;
- * n rises, from one row to the next too. */
+/* Sets both costs of `count` groups, at most GW_COSTS_ROW, of sizes that rise, from one row to the
+ * next too. */
 enum { GW_COSTS_ROW = 16 };
-void gw_costs_row(const struct gw_costs *costs, const uint64_t *n, size_t tensors, size_t count,
+void gw_costs_row(const struct gw_costs *costs, const struct gw_size *sizes, size_t count,
                   struct gw_costs_near *near, double *compress_s, double *exchange_s);
 
 /* The part of every exchange that does not depend on its size. */
@@ -150,7 +157,7 @@ gw_aggregator_call_of(const struct gw_leg *leg, const struct gw_aggregator_cost 
     double of_each = (double)gw_aggregation_elements(leg, aggregator->by, extent);
     struct gw_aggregator_call call = {.elements = aggregator->contributions * of_each};
     if (gw_aggregator_scatters(aggregator->by)) {
-        call.share = gw_scatter_share(kernel->densities, of_each / (double)extent->elements);
+        call.share = gw_scatter_share(kernel->densities, of_each / (double)extent->size.elements);
     } else if (aggregator->by == GW_HEAVYMIX) {
         uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
         call.share = gw_search_share(kernel, call.elements, (double)columns);

@@ -68,11 +68,11 @@ static bool is_divided(const struct gw_leg *leg) {
 uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
                                  const struct gw_extent *extent) {
     if (by == GW_HEAVYMIX) {
-        return extent->elements;
+        return extent->size.elements;
     }
     switch (leg->payload) {
     case GW_DENSE:
-        return extent->elements;
+        return extent->size.elements;
     case GW_SKETCH:
         return extent->sketch_cells;
     case GW_VALUES:
@@ -86,8 +86,8 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
         return extent->selected.mean;
     case GW_CODES:
     case GW_CODES_PART:
-        return is_divided(leg) ? gw_part_elements(extent->elements, extent->workers)
-                               : extent->elements;
+        return is_divided(leg) ? gw_part_elements(extent->size.elements, extent->workers)
+                               : extent->size.elements;
     case GW_COUNTS:
         break;
     }
@@ -338,7 +338,7 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
     const uint64_t entry = GW_ENTRY_BYTES;
     switch (payload) {
     case GW_DENSE:
-        return extent->elements * extent->bytes_per_element;
+        return extent->size.elements * extent->bytes_per_element;
     case GW_SPARSE:
     case GW_PADDED:
         return entry * extent->selected.most;
@@ -351,14 +351,14 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
     case GW_SKETCH:
         return number * extent->sketch_cells;
     case GW_LAYERS:
-        return number * (extent->selected.mean + extent->layers);
+        return number * (extent->selected.mean + extent->size.tensors);
     case GW_ALL_LAYERS:
-        return number * (extent->selected.all + extent->layers);
+        return number * (extent->selected.all + extent->size.tensors);
     case GW_CODES:
-        return gw_code_bytes(extent->compressor, extent->elements);
+        return gw_code_bytes(extent->compressor, extent->size.elements);
     case GW_CODES_PART:
         return gw_code_bytes(extent->compressor,
-                             gw_part_elements(extent->elements, extent->workers));
+                             gw_part_elements(extent->size.elements, extent->workers));
     }
     return 0;
 }

@@ -154,10 +154,15 @@ enum {
     GW_ENTRY_BYTES = 8,  /* of a value with its index */
 };
 
+/* Sizes of a group that are sums over its tensors. */
+struct gw_size {
+    uint64_t elements, tensors;
+};
+
 /* Sizes of a group that determine a leg's bytes, besides its payload. */
 struct gw_extent {
-    uint64_t elements, bytes_per_element; /* of the group's gradient */
-    uint64_t layers;                      /* that the group is made of */
+    struct gw_size size;
+    uint64_t bytes_per_element; /* of the group's gradient */
     uint64_t sketch_cells;
     struct gw_selected selected;
     const struct gw_compressor *compressor;

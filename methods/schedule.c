@@ -126,9 +126,8 @@ double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_ope
 
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group) {
     const struct gw_slice *slice = &schedule->groups[group];
-    return (struct gw_extent){.elements = slice->elements,
+    return (struct gw_extent){.size = {.elements = slice->elements, .tensors = slice->layer_count},
                               .bytes_per_element = schedule->bytes_per_element,
-                              .layers = slice->layer_count,
                               .sketch_cells = slice->sketch_cells,
                               .selected = slice->selected,
                               .compressor = slice->way->compressor,

@@ -214,6 +214,11 @@ void gw_arcs_close(struct gw_arcs *arcs) {
     free(arcs->stored);
 }
 
+static struct gw_size size_of(const struct gw_arcs *arcs, size_t from, size_t to) {
+    return (struct gw_size){.elements = arcs->elements[to] - arcs->elements[from],
+                            .tensors = to - from};
+}
+
 static struct gw_arc arc_of(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice,
                             double compress_s, double exchange_s) {
     struct gw_arc arc = {.to = (uint32_t)to, .choice = (uint32_t)choice};
@@ -225,9 +230,9 @@ static struct gw_arc arc_of(const struct gw_arcs *arcs, size_t from, size_t to, 
 
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice) {
     const struct gw_costs *costs = &arcs->choices->costs[choice];
-    uint64_t n = arcs->elements[to] - arcs->elements[from];
-    return arc_of(arcs, from, to, choice, gw_costs_compress_s(costs, n),
-                  gw_costs_exchange_s(costs, n, to - from));
+    struct gw_size size = size_of(arcs, from, to);
+    return arc_of(arcs, from, to, choice, gw_costs_compress_s(costs, size.elements),
+                  gw_costs_exchange_s(costs, &size));
 }
 
 /* Whether an arc costs no more than another between the same positions, and loses no more. */
@@ -304,14 +309,14 @@ void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {
 static void make_parallel(struct gw_arcs *arcs, size_t from, size_t first, size_t count,
                           struct gw_arc *made) {
     size_t choices = arcs->choices->count;
-    uint64_t n[GW_COSTS_ROW];
+    struct gw_size sizes[GW_COSTS_ROW];
     double compress_s[GW_COSTS_ROW];
     double exchange_s[GW_COSTS_ROW];
     for (size_t i = 0; i < count; i++) {
-        n[i] = arcs->elements[first + i] - arcs->elements[from];
+        sizes[i] = size_of(arcs, from, first + i);
     }
     for (size_t k = 0; k < choices; k++) {
-        gw_costs_row(&arcs->choices->costs[k], n, first - from, count, &arcs->near[k], compress_s,
+        gw_costs_row(&arcs->choices->costs[k], sizes, count, &arcs->near[k], compress_s,
                      exchange_s);
         for (size_t i = 0; i < count; i++) {
             made[i * choices + k] = arc_of(arcs, from, first + i, k, compress_s[i], exchange_s[i]);

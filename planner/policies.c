@@ -64,15 +64,13 @@ static void mark_mg_wfbp(const struct gw_costs *costs, uint64_t argument, bool *
     double alpha = gw_costs_startup_s(costs);
     double ready = gw_model_ahead_s(model); /* of the tensor at hand */
     double free_at = 0;                     /* end of the last closed group's exchange */
-    uint64_t elements = 0;                  /* of the open group */
-    size_t count = 0;                       /* of its tensors */
+    struct gw_size size = {0};              /* of the open group */
     for (size_t l = model->tensor_count - 1; l > 0; l--) {
         ready += model->tensors[l].backward_s;
-        elements += model->tensors[l].elements;
-        count++;
-        double compressed = ready + gw_costs_compress_s(costs, elements);
+        gw_costs_add_tensor(costs, l, &size);
+        double compressed = ready + gw_costs_compress_s(costs, size.elements);
         double start = compressed > free_at ? compressed : free_at;
-        double duration = gw_costs_exchange_s(costs, elements, count);
+        double duration = gw_costs_exchange_s(costs, &size);
         double next_ready = compressed + model->tensors[l - 1].backward_s;
         if (next_ready < start + duration && next_ready - start < alpha) {
             continue;
@@ -80,8 +78,7 @@ static void mark_mg_wfbp(const struct gw_costs *costs, uint64_t argument, bool *
         ends[l] = true;
         ready = compressed;
         free_at = start + duration;
-        elements = 0;
-        count = 0;
+        size = (struct gw_size){0};
     }
 }
 
@@ -101,12 +98,13 @@ static void mark_omgs(const struct gw_costs *costs, uint64_t argument, bool *end
     double tau_b = gw_model_ahead_s(costs->model); /* the open group's backward begins: eq. (2) */
     double mu_c = 0;                               /* the last closed group's exchange ends */
     double t_b = tensors[last].backward_s;         /* of the open group: eq. (15) */
-    uint64_t d = tensors[last].elements;           /* of the open group: eq. (14) */
-    size_t count = 1;                              /* of the open group's tensors */
+    struct gw_size size = {0};                     /* of the open group */
     for (size_t l = last; l > 0; l--) {
+        gw_costs_add_tensor(costs, l, &size);
+        uint64_t d = size.elements; /* eq. (14) */
         double compressed = tau_b + t_b + gw_costs_compress_s(costs, d);
         double tau_c = compressed > mu_c ? compressed : mu_c; /* eq. (8) */
-        double exchange = gw_costs_exchange_s(costs, d, count);
+        double exchange = gw_costs_exchange_s(costs, &size);
         uint64_t d_next = tensors[l - 1].elements;
         double mu = tau_b + t_b + tensors[l - 1].backward_s;
         bool q3 = mu + gw_costs_compress_s(costs, d) + gw_costs_compress_s(costs, d_next) <
@@ -114,16 +112,13 @@ static void mark_omgs(const struct gw_costs *costs, uint64_t argument, bool *end
         bool q5 = tau_c + alpha > mu + gw_costs_compress_s(costs, d + d_next);
         if (q3 && q5) {
             t_b = tensors[l - 1].backward_s + t_b;
-            d = d_next + d;
-            count++;
             continue;
         }
         ends[l] = true;
         tau_b = compressed;
         mu_c = tau_c + exchange;
         t_b = tensors[l - 1].backward_s;
-        d = d_next;
-        count = 1;
+        size = (struct gw_size){0};
     }
 }
 

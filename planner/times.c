@@ -8,16 +8,16 @@ struct gw_group_times gw_plan_group_times(const struct gw_costs *costs,
     double compute_clock = before == NULL ? gw_model_ahead_s(model) : before->compressed_s;
     double communication_clock = before == NULL ? 0 : before->exchange_end_s;
     struct gw_group_times times = {.backward_start_s = compute_clock};
+    struct gw_size size = {0};
     for (size_t tensor = group->first + 1; tensor-- > group->last;) {
         compute_clock += model->tensors[tensor].backward_s;
+        gw_costs_add_tensor(costs, tensor, &size);
     }
-    uint64_t n = gw_group_elements(group, model);
     times.ready_s = compute_clock;
-    times.compressed_s = times.ready_s + gw_costs_compress_s(costs, n);
+    times.compressed_s = times.ready_s + gw_costs_compress_s(costs, size.elements);
     times.exchange_start_s =
         times.compressed_s > communication_clock ? times.compressed_s : communication_clock;
-    times.exchange_end_s =
-        times.exchange_start_s + gw_costs_exchange_s(costs, n, group->first - group->last + 1);
+    times.exchange_end_s = times.exchange_start_s + gw_costs_exchange_s(costs, &size);
     return times;
 }
 

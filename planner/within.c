@@ -49,8 +49,7 @@ static void copy_plan(const struct within *x, const struct weighed_plan *from,
 /* A group of a plan, and the plan without it: what is done before, and what is left to do after. */
 struct place {
     size_t last; /* its tensor with which it ends */
-    uint64_t elements;
-    size_t tensors;
+    struct gw_size size;
     double ready_s;                          /* without any compression */
     double compressed_s, exchanged_s;        /* compression and clock before it */
     double left_compress_s, left_exchange_s; /* (3) in docs/optimal-merging.md */
@@ -58,7 +57,7 @@ struct place {
 
 static double group_lost(const struct within *x, const struct place *place, size_t choice) {
     double lost = 0;
-    for (size_t i = 0; i < place->tensors; i++) {
+    for (size_t i = 0; i < place->size.tensors; i++) {
         lost += x->choices->lost[choice * x->tensors + place->last + i];
     }
     return lost;
@@ -67,9 +66,9 @@ static double group_lost(const struct within *x, const struct place *place, size
 /* Time of the plan with the group by a choice. */
 static double time_with(const struct within *x, const struct place *place, size_t choice) {
     const struct gw_costs *costs = &x->choices->costs[choice];
-    double compressed_s = place->compressed_s + gw_costs_compress_s(costs, place->elements);
+    double compressed_s = place->compressed_s + gw_costs_compress_s(costs, place->size.elements);
     double end_s = fmax(place->exchanged_s, place->ready_s + compressed_s) +
-                   gw_costs_exchange_s(costs, place->elements, place->tensors);
+                   gw_costs_exchange_s(costs, &place->size);
     return fmax(compressed_s + place->left_compress_s, end_s + place->left_exchange_s);
 }
 
@@ -80,17 +79,16 @@ static size_t find_places(const struct within *x, const struct weighed_plan *pla
     size_t count = 0;
     struct place at = {.ready_s = gw_model_ahead_s(model)};
     for (size_t tensor = x->tensors; tensor-- > 0;) {
-        at.elements += model->tensors[tensor].elements;
+        gw_costs_add_tensor(x->choices->costs, tensor, &at.size);
         at.ready_s += model->tensors[tensor].backward_s;
-        at.tensors++;
         if (plan->marks[tensor] > 0) {
             const struct gw_costs *costs = &x->choices->costs[plan->marks[tensor] - 1];
             at.last = tensor;
             places[count++] = at;
-            at.compressed_s += gw_costs_compress_s(costs, at.elements);
+            at.compressed_s += gw_costs_compress_s(costs, at.size.elements);
             at.exchanged_s = fmax(at.exchanged_s, at.ready_s + at.compressed_s) +
-                             gw_costs_exchange_s(costs, at.elements, at.tensors);
-            at.elements = at.tensors = 0;
+                             gw_costs_exchange_s(costs, &at.size);
+            at.size = (struct gw_size){0};
         }
     }
     double compress_s = -INFINITY;
@@ -100,8 +98,8 @@ static size_t find_places(const struct within *x, const struct weighed_plan *pla
         const struct gw_costs *costs = &x->choices->costs[plan->marks[place->last] - 1];
         place->left_compress_s = compress_s;
         place->left_exchange_s = exchange_s;
-        exchange_s += gw_costs_exchange_s(costs, place->elements, place->tensors);
-        compress_s = gw_costs_compress_s(costs, place->elements) +
+        exchange_s += gw_costs_exchange_s(costs, &place->size);
+        compress_s = gw_costs_compress_s(costs, place->size.elements) +
                      fmax(compress_s, place->ready_s + exchange_s);
     }
     return count;

@@ -199,7 +199,8 @@ static void check_costs(struct scene *scene) {
         for (size_t end = first; end < scene->model.tensor_count; end++) {
             size_t tensors = end - first + 1;
             elements += scene->tensors[end].elements;
-            double cost_s = gw_costs_exchange_s(&scene->costs, elements, tensors);
+            double cost_s =
+                gw_costs_exchange_s(&scene->costs, &(struct gw_size){elements, tensors});
             double least_s = gw_curve_time(&scene->costs.exchange,
                                            (double)gw_costs_bytes(&scene->costs, elements));
             assert_true(near(cost_s, definition(scene, (double)elements, (double)tensors), 1e-9));
@@ -236,7 +237,8 @@ TEST(bounds_are_of_use) {
         }
         assert_ok(gw_costs_open(&scene.scenario, &scene.costs, &error));
         uint64_t all = gw_model_elements(&scene.model);
-        double cost_s = gw_costs_exchange_s(&scene.costs, all, scene.model.tensor_count);
+        double cost_s =
+            gw_costs_exchange_s(&scene.costs, &(struct gw_size){all, scene.model.tensor_count});
         double bytes = (double)gw_costs_bytes(&scene.costs, all);
         double share = strstr(pairs[pair].exchange, "sketch") != NULL ? 0.02 : 0.3;
         assert_true(gw_curve_time(&scene.costs.exchange, bytes) > share * cost_s);
