@@ -224,35 +224,18 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
     return status;
 }
 
-/* A mixed plan has the pipeline's choices; another plan needs an algorithm. */
-static enum gw_status check_choices(const struct options *options, const struct gw_plan *plan,
-                                    struct gw_error *error) {
-    const struct gw_choice_changes *changes = &options->changes;
-    bool chosen = options->algorithm != NULL || changes->policy != NULL ||
-                  changes->compressor != NULL || changes->exchange != NULL;
-    if (plan->ways != NULL && chosen) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected none of --algo, --policy, --compressor and --exchange beside "
-                       "a mixed plan, whose groups have ways of their own",
-                       options->plan);
-    }
-    return plan->ways != NULL || options->algorithm != NULL
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected --algo ALGORITHM (gradweave list algorithms) beside a plan "
-                         "that is not mixed",
-                         options->plan);
-}
-
 static enum gw_status answer_simulate_scenario(struct options *options, struct gw_plan *plan,
                                                struct gw_error *error) {
     struct gw_scenario scenario;
     bool planned = options->plan != NULL;
+    double density = options->scenario.density;
     GW_TRY(planned ? gw_scenario_read_plan(options->plan, &options->scenario, plan, error) : GW_OK);
+    GW_TRY(planned ? gw_plan_check_choices(plan, options->plan, options->algorithm != NULL,
+                                           &options->changes, density, error)
+                   : GW_OK);
     GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
-    status = status == GW_OK ? check_choices(options, plan, error) : status;
     status = status == GW_OK ? gw_network_apply(&options->network, &scenario, error) : status;
     const struct gw_plan *given = planned ? plan : NULL;
     if (status == GW_OK) {

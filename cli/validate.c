@@ -32,7 +32,7 @@ struct options {
     struct gw_choice_changes changes;
     struct validated_counts counts;
     struct validated_gpu gpu;
-    const char *algorithms, *explain, *trace, *out;
+    const char *algorithms, *plan, *explain, *trace, *out;
     size_t iterations, warm_up;
     double time_s; /* 0: not given */
     double tolerance, check_s;
@@ -44,6 +44,7 @@ struct run {
     const struct options *options;
     struct gw_validation answer; /* whose arrays are in `arena` */
     struct gw_arena arena;
+    struct gw_plan plan; /* of --plan */
     struct gw_validation_device device;
     size_t ranks;                       /* of the job: the workers, and perhaps one more */
     struct gw_session_options executor; /* with the GPU, which is opened */
@@ -70,6 +71,10 @@ static const struct gw_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to run",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
+    {"plan", 0, "PLAN.json", GW_TEXT, IN(plan),
+     .help = "Groups from a plan file instead of the algorithms' own policies; a mixed plan, which "
+             "says how each of its groups travels, runs alone or before the pipelines of --algo",
+     .names = GW_NAMES_FILES},
     {"compression", 0, NULL, GW_CHOICE, IN(compression),
      .help = "Compression that runs: the compressor, or timed waiting as long as its curve says, "
              "after which exactly the requested number of elements is selected",
@@ -223,28 +228,48 @@ static void close_run(struct run *run) {
         gw_validation_pair_close_counts(&run->answer.pairs[i]);
     }
     gw_scenario_close(&run->answer.scenario);
+    gw_plan_free(&run->plan);
     gw_arena_free(&run->arena);
 }
 
-/* Opens the preset with the changed choices, which `algorithm` gets. */
-static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
-                                    struct gw_algorithm *algorithm, struct gw_pipeline *out,
-                                    struct gw_error *error) {
+static enum gw_status check_ranks(const struct run *run, const struct gw_schedule *schedule,
+                                  const char *algorithm, struct gw_error *error) {
     size_t workers = run->answer.scenario.workers;
-    GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
-    if (algorithm->exchange->server && run->ranks == workers) {
+    if (schedule->server && run->ranks == workers) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a rank for its server: %zu workers in a job of %zu ranks "
                        "(--workers %zu), got a job of %zu",
-                       algorithm->name, workers, workers + 1, workers, run->ranks);
+                       algorithm, workers, workers + 1, workers, run->ranks);
     }
-    if (run->options->gpu.device.cuda && gw_algorithm_is_sparse(algorithm) &&
-        !gw_is_on_gpus(algorithm->compressor)) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--device cuda: %s: expected a compressor with a GPU kernel, got %s",
-                       algorithm->name, algorithm->compressor->name);
+    for (size_t i = 0; i < schedule->way_count && run->options->gpu.device.cuda; i++) {
+        const struct gw_compressor *compressor = schedule->ways[i].compressor;
+        if (compressor != &gw_compressor_none && !gw_is_on_gpus(compressor)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--device cuda: %s: expected a compressor with a GPU kernel, got %s",
+                           algorithm, compressor->name);
+        }
     }
-    return gw_pipeline_open(&run->answer.scenario, algorithm, NULL, out, error);
+    return GW_OK;
+}
+
+/* Opens the preset with the changed choices, or (NULL) the mixed plan, as `algorithm`. */
+static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
+                                    struct gw_algorithm *algorithm, struct gw_pipeline *out,
+                                    struct gw_error *error) {
+    bool mixed = run->plan.ways != NULL;
+    bool planned = run->options->plan != NULL && mixed == (preset == NULL);
+    if (preset == NULL) {
+        *algorithm = gw_algorithm_mixed(&run->plan);
+    } else {
+        GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
+    }
+    GW_TRY(gw_pipeline_open(&run->answer.scenario, algorithm, planned ? &run->plan : NULL, out,
+                            error));
+    enum gw_status status = check_ranks(run, &out->schedule, algorithm->name, error);
+    if (status != GW_OK) {
+        gw_pipeline_close(out);
+    }
+    return status;
 }
 
 /*
@@ -276,7 +301,8 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     return GW_OK;
 }
 
-/* Adds the algorithms; if all are left out, fails with the last one's reason. */
+/* Adds the algorithms, of which NULL is the mixed plan; if all are left out, fails with the last
+ * one's reason. */
 static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm *const *algorithms,
                                      size_t count, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
@@ -297,6 +323,39 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
                            : gw_validation_find_pair(answer, explain, &run->explained, error);
 }
 
+/* Reads --plan. Pipelines beside a mixed plan have the asked density and changed choices. */
+static enum gw_status read_plan(struct run *run, struct gw_scenario_options *asked,
+                                struct gw_error *error) {
+    const struct options *options = run->options;
+    struct gw_scenario_options planned = *asked;
+    bool named = gw_option_is_given("algo");
+    GW_TRY(gw_scenario_read_plan(options->plan, &planned, &run->plan, error));
+    if (run->plan.ways == NULL || !named) {
+        GW_TRY(gw_plan_check_choices(&run->plan, options->plan, named, &options->changes,
+                                     asked->density, error));
+        asked->density = planned.density;
+    }
+    asked->workers = planned.workers;
+    return GW_OK;
+}
+
+/* Lists the asked pipelines: first a mixed plan, as NULL, then those of --algo. */
+static enum gw_status list_algorithms(struct run *run, const struct gw_algorithm ***out,
+                                      size_t *count, struct gw_error *error) {
+    const struct gw_algorithm **named = NULL;
+    size_t mixed = run->plan.ways != NULL;
+    if (mixed == 0 || gw_option_is_given("algo")) {
+        GW_TRY(gw_algorithms_parse(run->options->algorithms, &run->arena, &named, count, error));
+    }
+    *out = gw_arena_zeros(&run->arena, *count + mixed, sizeof(**out));
+    GW_TRY(gw_arena_check(&run->arena, "validating", error));
+    for (size_t i = 0; i < *count; i++) {
+        (*out)[mixed + i] = named[i];
+    }
+    *count += mixed;
+    return GW_OK;
+}
+
 /* Reads the inputs and predicts, so that bad input fails here, on all ranks alike. */
 static enum gw_status open_run(const struct options *options, size_t ranks, struct run *out,
                                struct gw_error *error) {
@@ -313,15 +372,21 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .timed_compression = options->compression == TIMED,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};
+    GW_TRY(options->plan == NULL ? GW_OK : read_plan(out, &asked, error));
     asked.workers = asked.workers == 0 ? ranks : asked.workers;
     if (asked.workers != ranks && asked.workers + 1 != ranks) {
+        bool planned = options->plan != NULL && options->scenario.workers == 0;
         return gw_fail(error, GW_BAD_INPUT,
-                       "--workers: expected %zu, the size of the MPI job, or one less, which "
-                       "leaves a rank for a server, got %zu",
-                       ranks, asked.workers);
+                       "%s%s: expected %zu, the size of the MPI job, or one less, which leaves a "
+                       "rank for a server, got %zu",
+                       planned ? options->plan : "--", planned ? ": workers" : "workers", ranks,
+                       asked.workers);
     }
-    GW_TRY(gw_algorithms_parse(options->algorithms, &out->arena, &algorithms, &count, error));
     GW_TRY(gw_scenario_open(&asked, &out->answer.scenario, error));
+    GW_TRY(options->plan == NULL
+               ? GW_OK
+               : gw_plan_check(&out->plan, out->answer.scenario.model, options->plan, error));
+    GW_TRY(list_algorithms(out, &algorithms, &count, error));
     return add_algorithms(out, algorithms, count, error);
 }
 
@@ -509,7 +574,7 @@ static enum gw_status check_inputs(const struct options *options, struct gw_erro
 static int run_validate(void *values, char **argv) {
     struct options *options = values;
     struct gw_error error = {0};
-    if (options->explain != NULL && !gw_option_is_given("algo")) {
+    if (options->explain != NULL && options->plan == NULL && !gw_option_is_given("algo")) {
         options->algorithms = options->explain;
     }
     if (gw_option_is_given("settle")) {

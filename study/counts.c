@@ -224,8 +224,7 @@ enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
     }
     GW_TRY(find_counts(source, pipeline, iterations, simulation, out, error));
     if (out->counts != NULL) {
-        GW_TRY(gw_counts_selected(out->counts, pipeline->scenario.method->compressor,
-                                  &out->selected, error));
+        GW_TRY(gw_counts_selected(out->counts, &pipeline->schedule, &out->selected, error));
         simulation->selected = out->selected;
         simulation->selected_count = out->counts->iteration_count;
     }

@@ -74,24 +74,43 @@ enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_option
                                      struct gw_plan *plan, struct gw_error *error) {
     GW_TRY(gw_plan_read(path, plan, error));
     bool sparse = strcmp(plan->compressor, "none") != 0;
-    if (plan->ways != NULL && options->density > 0) {
-        gw_plan_free(plan);
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--density: expected none beside %s, whose groups have densities of their "
-                       "own",
-                       path);
-    }
     if (options->workers > 0) {
         plan->workers = options->workers;
     } else {
         options->workers = plan->workers;
     }
-    if (options->density > 0 && sparse) {
+    if (options->density > 0 && sparse && plan->ways == NULL) {
         plan->density = options->density;
     } else if (sparse) {
         options->density = plan->density;
     }
     return GW_OK;
+}
+
+enum gw_status gw_plan_check_choices(const struct gw_plan *plan, const char *path, bool named,
+                                     const struct gw_choice_changes *changes, double density,
+                                     struct gw_error *error) {
+    if (plan->ways == NULL) {
+        return named ? GW_OK
+                     : gw_fail(error, GW_BAD_INPUT,
+                               "%s: expected --algo ALGORITHM (gradweave list algorithms) beside a "
+                               "plan that is not mixed",
+                               path);
+    }
+    if (density > 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--density: expected none beside %s, whose groups have densities of their "
+                       "own",
+                       path);
+    }
+    return !named && changes->policy == NULL && changes->compressor == NULL &&
+                   changes->exchange == NULL
+               ? GW_OK
+               : gw_fail(
+                     error, GW_BAD_INPUT,
+                     "%s: expected none of --algo, --policy, --compressor and --exchange beside "
+                     "a mixed plan, whose groups have ways of their own",
+                     path);
 }
 
 void gw_scenario_close(struct gw_scenario *scenario) {

@@ -52,9 +52,16 @@ enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct
 /* Reads the model and the cluster, and asks about them. */
 enum gw_status gw_scenario_open(const struct gw_scenario_options *options, struct gw_scenario *out,
                                 struct gw_error *error);
+
 /* A plan brings its own density and workers; options that were given overrule them. */
 enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_options *options,
                                      struct gw_plan *plan, struct gw_error *error);
+
+/* Refuses an algorithm (`named`), changed choices and a density (0: none) beside a mixed plan,
+ * which says how each group travels; a plan that does not needs an algorithm. */
+enum gw_status gw_plan_check_choices(const struct gw_plan *plan, const char *path, bool named,
+                                     const struct gw_choice_changes *changes, double density,
+                                     struct gw_error *error);
 void gw_scenario_close(struct gw_scenario *scenario);
 
 /* ---- the network ------------------------------------------------------------------------------

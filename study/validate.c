@@ -48,25 +48,38 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_validation_pair *pair,
                                               struct gw_error *error) {
     const struct gw_algorithm *algorithm = pair->pipeline.scenario.method;
-    const struct gw_compressor *compressor = algorithm->compressor;
-    pair->counts_depend_on_data =
-        gw_counts_depend_on_data(compressor) && !validation->timed_compression;
+    const struct gw_schedule *schedule = &pair->pipeline.schedule;
+    bool has_distinct = false;
+    for (size_t i = 0; i < schedule->way_count; i++) {
+        const struct gw_compressor *compressor = schedule->ways[i].compressor;
+        pair->counts_depend_on_data =
+            pair->counts_depend_on_data ||
+            (gw_counts_depend_on_data(compressor) && !validation->timed_compression);
+        has_distinct = has_distinct || compressor->joint || compressor->layered;
+    }
     if (!pair->counts_depend_on_data) {
         return GW_OK;
+    }
+    if (schedule->way_count > 1 &&
+        ((!takes_source(validation, "recorded") && !takes_source(validation, "asked")) ||
+         validation->counts_out != NULL)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--counts: expected recorded or asked, and no --counts-out, beside a plan "
+                       "of %zu ways",
+                       schedule->way_count);
     }
     char source[GW_RESULT_NOTE_SIZE];
     (void)snprintf(source, sizeof source, "%s executed, with seed %llu",
                    GW_COUNTED(pair->iterations, "iteration"), (unsigned long long)validation->seed);
     const struct gw_counts_about about = {.model = validation->scenario.model->name,
                                           .algorithm = algorithm->name,
-                                          .compressor = compressor->name,
+                                          .compressor = algorithm->compressor->name,
                                           .source = source,
                                           .density = pair->pipeline.plan->density};
-    pair->extents = calloc(pair->pipeline.schedule.group_count, sizeof(uint64_t));
+    pair->extents = calloc(schedule->group_count, sizeof(uint64_t));
     return pair->extents == NULL
                ? gw_fail_memory(error, "validating")
-               : gw_counts_for(&pair->pipeline.schedule, &about,
-                               compressor->joint || compressor->layered, &pair->recorded, error);
+               : gw_counts_for(schedule, &about, has_distinct, &pair->recorded, error);
 }
 
 void gw_validation_pair_close_counts(struct gw_validation_pair *pair) {
@@ -76,17 +89,20 @@ void gw_validation_pair_close_counts(struct gw_validation_pair *pair) {
 
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) {
     const struct gw_counts *counts = &pair->recorded;
-    const struct gw_compressor *compressor = pair->pipeline.scenario.method->compressor;
     double selected = 0;
     double asked = 0;
-    for (size_t i = 0; i < counts->iteration_count * counts->group_count * counts->workers; i++) {
-        selected += (double)counts->selected[i];
+    for (size_t i = 0; i < counts->iteration_count * counts->group_count; i++) {
+        const struct gw_slice *group = &pair->pipeline.schedule.groups[i % counts->group_count];
+        const struct gw_compressor *compressor = group->way->compressor;
+        if (gw_counts_depend_on_data(compressor)) {
+            const uint64_t *each = counts->selected + i * counts->workers;
+            for (size_t w = 0; w < counts->workers; w++) {
+                selected += (double)each[w];
+            }
+            asked += (double)group->kept * (compressor->joint ? 1 : (double)counts->workers);
+        }
     }
-    for (size_t g = 0; g < counts->group_count; g++) {
-        asked += (double)pair->pipeline.schedule.groups[g].kept;
-    }
-    double askers = compressor->joint ? 1 : (double)counts->workers;
-    return selected / (asked * askers * (double)counts->iteration_count);
+    return selected / asked;
 }
 
 /* ---- predicting ---------------------------------------------------------------------------- */
@@ -201,7 +217,6 @@ enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
                                        const char *algorithm, struct gw_validation_pair **out,
                                        struct gw_error *error) {
     const struct gw_algorithm *known = NULL;
-    GW_TRY(gw_algorithm_find(algorithm, &known, error));
     for (size_t i = 0; i < validation->count; i++) {
         if (strcmp(validation->pairs[i].pipeline.scenario.method->name, algorithm) == 0) {
             *out = &validation->pairs[i];
@@ -214,6 +229,7 @@ enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
                            validation->infeasible[i].why.message);
         }
     }
+    GW_TRY(gw_algorithm_find(algorithm, &known, error));
     return gw_fail(error, GW_BAD_INPUT,
                    "--explain: expected one of the algorithms that are run, got %s", algorithm);
 }

@@ -377,7 +377,7 @@ static struct gw_selected select_group(const struct gw_counts *counts, size_t it
 }
 
 enum gw_status gw_counts_selected(const struct gw_counts *counts,
-                                  const struct gw_compressor *compressor, struct gw_selected **out,
+                                  const struct gw_schedule *schedule, struct gw_selected **out,
                                   struct gw_error *error) {
     size_t count = counts->iteration_count * counts->group_count;
     *out = calloc(count, sizeof **out);
@@ -385,8 +385,9 @@ enum gw_status gw_counts_selected(const struct gw_counts *counts,
         return gw_fail_memory(error, "counting");
     }
     for (size_t i = 0; i < count; i++) {
-        size_t groups = counts->group_count;
-        (*out)[i] = select_group(counts, i / groups, i % groups, compressor->joint);
+        size_t group = i % counts->group_count;
+        (*out)[i] = select_group(counts, i / counts->group_count, group,
+                                 schedule->groups[group].way->compressor->joint);
     }
     return GW_OK;
 }

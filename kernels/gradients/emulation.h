@@ -64,12 +64,13 @@ enum gw_status gw_counts_check(const struct gw_counts *counts, const struct gw_s
                                struct gw_error *error);
 
 /*
- * Counts as a simulation needs them: [iteration_count * group_count], which the caller frees. The
- * number of values that are sent, if workers send the values of all, is the distinct count; if it
- * is unknown, the sum for a joint compressor, and otherwise the largest count of a worker.
+ * Counts of the schedule's groups as a simulation needs them: [iteration_count * group_count],
+ * which the caller frees. The number of values that are sent, if workers send the values of all, is
+ * the distinct count; if it is unknown, the sum for a joint compressor, and otherwise the largest
+ * count of a worker.
  */
 enum gw_status gw_counts_selected(const struct gw_counts *counts,
-                                  const struct gw_compressor *compressor, struct gw_selected **out,
+                                  const struct gw_schedule *schedule, struct gw_selected **out,
                                   struct gw_error *error);
 
 /* ---- for tests: groups of a reduced size --------------------------------------------------- */

@@ -496,4 +496,47 @@ TEST(runs_changed_choices) {
                "iterations of compression alone", NULL);
 }
 
+/* Groups of a plan travel as it says, are predicted as by simulate, and send what is predicted,
+ * also where gradients decide how much. */
+TEST(runs_a_mixed_plan) {
+    need_mpi();
+    write_text(*state, "mixed.json",
+               "{\"schema\": \"gradweave/plan@1\", \"model\": \"tiny\", \"policy\": \"given\", "
+               "\"compressor\": \"mixed\", \"density\": 0.5, \"workers\": 2, "
+               "\"groups\": [[3], [2, 1], [0]], \"ways\": ["
+               "{\"choice\": \"dense\", \"compressor\": \"none\", \"exchange\": \"allreduce\", "
+               "\"density\": 1}, "
+               "{\"choice\": \"topk:0.1\", \"compressor\": \"topk\", "
+               "\"exchange\": \"allgather\", \"density\": 0.1}, "
+               "{\"choice\": \"gaussiank:0.1\", \"compressor\": \"gaussiank\", "
+               "\"exchange\": \"allgather-padded\", \"density\": 0.1}], "
+               "\"iteration_s\": 1, \"lower_bound_s\": 1}");
+    cJSON *simulated = ask_result(*state, "gradweave simulate " TINY " --plan mixed.json --json");
+    const char *const commands[] = {"--counts asked --algo dense,topk --density 0.02",
+                                    "--explain mixed"};
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *validation =
+            ask_for(*state, "gradweave/validation@1",
+                    "gradweave validate " TINY " --nodes 2 --plan mixed.json --settle 20 "
+                    "--iterations 3 --json %s",
+                    commands[i]);
+        const cJSON *results = item_at(validation, "results");
+        const cJSON *mixed = cJSON_GetArrayItem(results, 0);
+        assert_int_equal(cJSON_GetArraySize(results), i == 0 ? 3 : 1);
+        assert_string_equal(text_at(mixed, "algorithm"), "mixed");
+        assert_true(number_at(mixed, "groups") == 3);
+        assert_true(number_at(mixed, "settling.iterations") == 20);
+        if (i == 0) {
+            assert_true(number_at(mixed, "predicted.iteration_s") ==
+                        number_at(simulated, "iteration_s"));
+            const cJSON *topk = cJSON_GetArrayItem(results, 2);
+            assert_true(number_at(topk, "measured.bytes_per_worker") == 8 * 1462);
+        } else {
+            assert_true(near(number_at(mixed, "predicted.bytes_per_worker"),
+                             number_at(mixed, "measured.bytes_per_worker"), 1e-12));
+            assert_true(is_there(mixed, "explanation"));
+        }
+    }
+}
+
 FIXTURES(make_inputs, remove_folder)

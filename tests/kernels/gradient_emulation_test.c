@@ -363,6 +363,9 @@ TEST(selections_follow_from_counts) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_counts counts;
         struct gw_selected *selected = NULL;
+        const struct gw_way way = {.compressor = cases[i].compressor};
+        struct gw_slice groups[] = {{.way = &way}, {.way = &way}};
+        const struct gw_schedule schedule = {.groups = groups};
         const struct gw_counts_about about = {.model = "m",
                                               .algorithm = "a",
                                               .compressor = cases[i].compressor->name,
@@ -378,7 +381,7 @@ TEST(selections_follow_from_counts) {
         if (cases[i].has_distinct) {
             counts.distinct[1] = 11;
         }
-        assert_ok(gw_counts_selected(&counts, cases[i].compressor, &selected, NULL));
+        assert_ok(gw_counts_selected(&counts, &schedule, &selected, NULL));
         assert_int_equal(selected[0].most, 0);
         assert_int_equal(selected[1].most, 7);
         assert_int_equal(selected[1].mean, 6);
