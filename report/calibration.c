@@ -396,13 +396,14 @@ static void print_check_table(const struct gw_check *check) {
         gw_table_cells(table, "%s", begins ? row->name : "");
         (void)snprintf(other, sizeof other, "%zu", row->workers);
         gw_table_cells(table, "%s", begins ? other : "");
-        (void)(row->is_compressor ? gw_format_count(row->size, text)
-                                  : gw_format_bytes(row->size, text));
-        gw_table_cells(
-            table, "%s\t%s\t%s to %s\t%s\t%+.1f%%\t%s", text, gw_format_seconds(row->file_s, text),
-            gw_format_seconds(row->file_p5_s, text), gw_format_seconds(row->file_p95_s, other),
-            gw_format_seconds(row->now_s.median, text), 100 * row->change,
-            row->moved ? "moved" : "");
+        gw_table_cells(table, "%s",
+                       row->is_compressor ? gw_format_count(row->size, text)
+                                          : gw_format_bytes(row->size, text));
+        gw_table_cells(table, "%s", gw_format_seconds(row->file_s, text));
+        gw_table_cells(table, "%s to %s", gw_format_seconds(row->file_p5_s, text),
+                       gw_format_seconds(row->file_p95_s, other));
+        gw_table_cells(table, "%s\t%+.1f%%\t%s", gw_format_seconds(row->now_s.median, text),
+                       100 * row->change, row->moved ? "moved" : "");
     }
     gw_table_print_and_close(table);
 }
