@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLUSTER = ROOT / "traces/clusters/box-4x1gbit.json"
 BYTES_PER_S = 125e6
-SENT = {"allgather": lambda ranks: ranks - 1, "allreduce": lambda ranks: 2 * (ranks - 1) / ranks}  # by a rank, of each byte
+SENT = {"allgather": lambda ranks: ranks - 1, "allreduce": lambda ranks: 2 * (ranks - 1) / ranks,
+        "alltoall": lambda ranks: (ranks - 1) / ranks}  # by a rank, of each byte
 PARTS = ("together", "denser", "denser.together", "overlap", "aggregation")
 
 
