@@ -115,9 +115,10 @@ def test_records_and_validates_a_job(folder):
     sizes = {one["name"]: one["elements"] for one in model["tensors"]}
     assert {one["name"]: one["elements"] for one in gradients["tensors"]} == sizes
     assert len(model["tensors"]) == 6 and "6 tensors, 111,004 elements" in out
-    ways = "torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,torch-fp16,torch-powersgd,torch-topk"
+    hooks = ["torch-fp16", "torch-bf16", "torch-powersgd", "torch-topk"]
+    ways = f"torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,{','.join(hooks)}"
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--model", "m.json"]
-    asked += ["--iterations", "4", "--algo", f"{ways},topk,lags", "--out", "v.json"]
+    asked += ["--iterations", "4", "--algo", f"{ways},topk,lags,bf16:plan", "--out", "v.json"]
     status, out, err = start(folder, *asked)
     assert (status, err) == (0, "")
     document = json.loads((folder / "v.json").read_text())
@@ -127,11 +128,12 @@ def test_records_and_validates_a_job(folder):
         "torch-ddp:plan",
         "topk",
         "lags",
+        "bf16:plan",
     ]
     assert "was not measured beside a backward pass: predictions may be off; --calibrate" in out
     assert document["results"][1]["groups"] > 1  # 444,016 bytes in buckets of 0.1 MiB
     unpredicted = [one["name"] for one in document["unpredicted"]]
-    assert unpredicted == ["torch-none", "torch-fp16", "torch-powersgd", "torch-topk"]
+    assert unpredicted == ["torch-none", *hooks]
     for one in document["results"]:
         parts = one["measured"]["breakdown"].values()
         assert sum(parts) == pytest.approx(one["measured"]["iteration_s"])

@@ -207,8 +207,8 @@ def _parser() -> argparse.ArgumentParser:
         "--algo",
         required=True,
         metavar="A[,B..]",
-        help="pipelines of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, torch-none, "
-        "torch-barrier, torch-fp16, torch-powersgd, torch-topk",
+        help="pipelines of gradweave's, torch-ddp, either with :plan behind it, torch-ddp:CAP_MB, "
+        "torch-none, torch-barrier, torch-fp16, torch-bf16, torch-powersgd, torch-topk",
     )
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
     verb.add_argument(

@@ -1,10 +1,10 @@
 """The ways in which a job's gradients can travel, each measured over iterations of the job.
 
 A way is the name of one of gradweave's pipelines without a server, `torch-ddp[:CAP_MB]`
-(DistributedDataParallel), `torch-ddp:plan` (the same with the optimal dense plan), `torch-fp16`,
-`torch-powersgd` and `torch-topk` (its hooks, and one as users write it), `torch-none` (no exchange
-at all), or `torch-barrier` (the same, but ranks wait for each other before a step, as if they
-exchanged).
+(DistributedDataParallel), either with `:plan` behind it (the same with the optimal plan),
+`torch-fp16`, `torch-bf16`, `torch-powersgd` and `torch-topk` (DDP's hooks, and one as users write
+it), `torch-none` (no exchange at all), or `torch-barrier` (the same, but ranks wait for each other
+before a step, as if they exchanged).
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ from gradweave.torch.distributed import check_equal, distribute
 from gradweave.torch.job import Job, Recording
 
 _IDLE = ("torch-none", "torch-barrier")
-_HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
+_HALVES = {
+    "torch-fp16": default_hooks.fp16_compress_hook,
+    "torch-bf16": default_hooks.bf16_compress_hook,
+}
+_HOOKS = (*_HALVES, "torch-powersgd", "torch-topk")
 
 
 def _is_size(text: str) -> bool:
@@ -37,17 +41,18 @@ def _is_size(text: str) -> bool:
 
 def check(name: str) -> None:
     """Fails unless there is such a way."""
-    kind, colon, argument = name.partition(":")
-    if kind == "torch-ddp" and colon and (argument == "plan" or _is_size(argument)):
+    kind, _, argument = name.partition(":")
+    if kind == "torch-ddp" and _is_size(argument):
         return
-    if name in ("torch-ddp", *_IDLE, *_HOOKS):
+    way = kind if argument == "plan" else name
+    if way == "torch-ddp" or name in (*_IDLE, *_HOOKS):
         return
-    if name not in algorithms():
+    if way not in algorithms():
         raise BadInput(
-            f"{name}: expected a pipeline of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, "
-            f"{', '.join((*_IDLE, *_HOOKS))}"
+            f"{name}: expected a pipeline of gradweave's or torch-ddp, either with :plan behind it, "
+            f"torch-ddp:CAP_MB, {', '.join((*_IDLE, *_HOOKS))}"
         )
-    if has_server(name):
+    if has_server(way):
         raise BadInput(f"{name}: expected a pipeline without a server, as all ranks train here")
 
 
@@ -199,8 +204,8 @@ class _Hooked(_Way):
         # PowerSGD starts the exchanges of several buckets in another order on each rank.
         cap = {"bucket_cap_mb": 1e6} if name == "torch-powersgd" else {}
         self.model = torch.nn.parallel.DistributedDataParallel(module, **cap)
-        if name == "torch-fp16":
-            self.model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+        if name in _HALVES:
+            self.model.register_comm_hook(None, _HALVES[name])
         elif name == "torch-powersgd":
             state = powerSGD_hook.PowerSGDState(None, 4, start_powerSGD_iter=2)
             self.model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
@@ -213,9 +218,11 @@ class _Live(_Way):
 
     def __init__(self, module: torch.nn.Module, name: str, setting: Setting) -> None:
         super().__init__(module)
-        planned = setting.plan(name) if setting.cluster else None
-        self.algorithm, self.groups = name, planned.groups if planned else ()
-        self._distributed = distribute(module, planned or name, density=setting.density)
+        self.algorithm, _, optimal = name.partition(":")
+        policy = "optimal" if optimal else None
+        planned = setting.plan(self.algorithm, policy) if setting.cluster else None
+        self.groups = planned.groups if planned else ()
+        self._distributed = distribute(module, planned or self.algorithm, density=setting.density)
 
     def times(self, backward_ended: float) -> dict[str, float]:
         return self._distributed.measure()
@@ -240,9 +247,9 @@ def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
         return _Way(module, name == "torch-barrier")
     if kind.startswith("torch-"):
         _need_all_used(name, module, setting)
+    if argument == "plan" and not setting.cluster:
+        raise BadInput(f"{name}: expected a way without a plan, as no cluster is known")
     if kind == "torch-ddp":
-        if argument == "plan" and not setting.cluster:
-            raise BadInput(f"{name}: expected a way without a plan, as no cluster is known")
         planned = setting.plan("ddp", "optimal") if argument == "plan" else None
         cap = {"bucket_cap_mb": float(argument)} if argument and not planned else {}
         return _Ddp(module, setting, planned, **cap)
