@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "traces/timeline.h"
 
-enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MAX_NOTES = 10, GW_RESULT_NAME_SIZE = 24 };
+enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MAX_NOTES = 12, GW_RESULT_NAME_SIZE = 24 };
 
 /* A collective, compressor or aggregator whose curve is not exactly known. */
 struct gw_result_uncertainty {
