@@ -41,7 +41,7 @@ static const struct gw_option option_table[] = {
     {"goal", 0, NULL, GW_CHOICE, IN(goal.goal),
      .help = "Rank by the time until as much is learnt as in 1,000 iterations without compression, "
              "or by the iteration alone",
-     .value = "iteration", .choices = gw_goal_names},
+     .otherwise = "iteration, or learning with --learning", .choices = gw_goal_names},
     {.kind = GW_INCLUDE, .offset = IN(goal), .table = gw_learning_table},
     {"mixed", 0, NULL, GW_FLAG, IN(mixed),
      .help =
@@ -111,7 +111,8 @@ static enum gw_status rank_by_learning(const struct options *options,
 }
 
 static bool is_by_learning(const struct options *options) {
-    return options->goal.goal == GW_BY_LEARNING || options->goal.learning != NULL;
+    return options->goal.goal == GW_BY_LEARNING ||
+           (options->goal.goal == GW_GOALS && options->goal.learning != NULL);
 }
 
 static enum gw_status find_crossovers(const struct options *options,
@@ -260,7 +261,7 @@ static enum gw_status answer_compare_scenario(void *values, struct gw_error *err
     return status;
 }
 
-static struct options options = {.made = GW_MAKING_NOTHING};
+static struct options options = {.made = GW_MAKING_NOTHING, .goal.goal = GW_GOALS};
 
 const struct gw_verb gw_verb_compare = {
     .name = "compare",

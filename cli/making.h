@@ -64,7 +64,7 @@ enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, con
 /* ---- advice ---------------------------------------------------------------------------------- */
 
 /* Measures by which pipelines are ranked. */
-enum gw_ranked_by { GW_BY_LEARNING, GW_BY_ITERATION };
+enum gw_ranked_by { GW_BY_LEARNING, GW_BY_ITERATION, GW_GOALS };
 extern const char *const gw_goal_names[];
 
 struct gw_goal_options {

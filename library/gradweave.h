@@ -177,8 +177,12 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
  * trainings of five small networks needed (docs/results/convergence.md).
  */
 struct gradweave_advised {
-    const char *algorithm; /* NULL: ddp with half the bytes, as by DDP's bf16 and fp16 hooks */
+    const char *algorithm;
+    double density; /* that is asked for: the question's, or if that is 0 the one of the trainings
+                       at which what is recommended trains soonest */
     double iteration_s;
+    double expected_s; /* of training for each iteration that dense exchange needs: iteration_s x
+                          median, and ddp's for the share of runs that never got to their goal */
     double least, median, most; /* NAN: no training has measured it */
 };
 

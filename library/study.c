@@ -282,17 +282,22 @@ static enum gw_status advise_question(const struct gradweave_question *question,
     struct gw_scenario read;
     struct gw_advice advice;
     GW_TRY(gw_library_ask(question, &read, error));
-    enum gw_status status = gw_advise(&read, NULL, &advice, error);
+    enum gw_status status = question->density == 0 ? gw_advise_density(&read, NULL, error) : GW_OK;
+    if (status != GW_OK) {
+        gw_scenario_close(&read);
+        return status;
+    }
+    status = gw_advise(&read, NULL, &advice, error);
     if (status == GW_OK) {
         for (size_t i = 0; i < advice.recommendation_count && i < *count; i++) {
             const struct gw_recommendation *one = &advice.recommendations[i];
-            bool is_half = one->result == &advice.half;
-            advised[i] =
-                (struct gradweave_advised){.algorithm = is_half ? NULL : one->result->algorithm,
-                                           .iteration_s = one->result->iteration_s,
-                                           .least = one->iterations.low,
-                                           .median = one->iterations.median,
-                                           .most = one->iterations.high};
+            advised[i] = (struct gradweave_advised){.algorithm = one->result->algorithm,
+                                                    .density = read.density,
+                                                    .iteration_s = one->result->iteration_s,
+                                                    .expected_s = one->expected_s,
+                                                    .least = one->iterations.low,
+                                                    .median = one->iterations.median,
+                                                    .most = one->iterations.high};
         }
         *count = advice.recommendation_count;
     }

@@ -377,15 +377,15 @@ const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena) {
         if (row->within == link->within && strcmp(row->name, link->name) != 0 &&
             fabs(row->bytes_per_s / link->bytes_per_s - 1) < 0.01) {
             char other[64];
-            (void)snprintf(other, sizeof other, "%.3g GB/s by %s",
+            (void)snprintf(other, sizeof other, "%.3g by %s",
                            row->efficiency.typical * row->bytes_per_s / 1e9, row->name);
             gw_list_name(others, sizeof others, other);
         }
     }
-    return gw_arena_format(arena, "%.3g GB/s by %s, of %.3g%s%s%s",
-                           link->efficiency.typical * link->bytes_per_s / 1e9, link->title,
-                           link->bytes_per_s / 1e9, others[0] == '\0' ? "" : " (it would be ",
-                           others, others[0] == '\0' ? "" : ")");
+    return gw_arena_format(arena, "%s: %.3g GB/s, of which collectives reach %.3g%s%s%s",
+                           link->title, link->bytes_per_s / 1e9,
+                           link->efficiency.typical * link->bytes_per_s / 1e9,
+                           others[0] == '\0' ? "" : " (", others, others[0] == '\0' ? "" : ")");
 }
 
 enum gw_status gw_link_measured(double bytes_per_s, struct gw_arena *arena, struct gw_link *out,

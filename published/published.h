@@ -121,8 +121,8 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
 
 /*
  * Describes the bandwidth that collectives typically reach with large messages on a link, and on
- * other links of its rate: "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by
- * 100gbit-roce, 11.5 GB/s by edr)". The text is the arena's; NULL: no memory.
+ * other links of its rate: "100 Gb/s Ethernet, TCP: 12.5 GB/s, of which collectives reach 5 (10 by
+ * 100gbit-roce, 11.5 by edr)". The text is the arena's; NULL: no memory.
  */
 const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena);
 

@@ -13,16 +13,23 @@ static double cost_of(const struct gw_advice *advice, const struct gw_result *re
     return price * (double)advice->scenario->workers * result->iteration_s * 1e6 / 3600;
 }
 
-static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
-
 const char *gw_advice_name(const struct gw_advice *advice, size_t place,
                            char out[GW_ADVICE_NAME_SIZE]) {
-    const struct gw_result *result = gw_advice_result(advice, place);
-    bool is_half = result == &advice->half;
-    bool own = result->policy == NULL || is_half;
-    (void)snprintf(out, GW_ADVICE_NAME_SIZE, "%.20s%s%.20s%s%s%s", result->algorithm,
-                   own ? "" : " (", own ? "" : result->policy, own ? "" : ")",
-                   is_half ? " with " : "", is_half ? half_name : "");
+    const struct gw_result *result = &advice->ranking.results[place];
+    bool own = result->policy == NULL;
+    (void)snprintf(out, GW_ADVICE_NAME_SIZE, "%.20s%s%.20s%s", result->algorithm, own ? "" : " (",
+                   own ? "" : result->policy, own ? "" : ")");
+    return out;
+}
+
+/* Writes "5 networks", or where some were trained with several optimizers "5 networks in 7 setups".
+ * Returns `out`. */
+enum { SETUPS_SIZE = 48 };
+static const char *name_setups(const struct gw_iterations_factor *iterations,
+                               char out[SETUPS_SIZE]) {
+    bool is_more = iterations->setups > iterations->networks;
+    (void)snprintf(out, SETUPS_SIZE, "%s%s%s", GW_COUNTED(iterations->networks, "network"),
+                   is_more ? " in " : "", is_more ? GW_COUNTED(iterations->setups, "setup") : "");
     return out;
 }
 
@@ -33,8 +40,8 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Prints "in trainings of 5 networks it took 1.7 times as many in the median (1.3 to 2.5), and 1 of
- * 11 runs never got there". */
+/* Prints "in trainings of 5 networks in 7 setups it took 1.7 times as many in the median (1.3 to
+ * 2.5), and 1 of 15 runs never got there". */
 static void print_needed(const struct gw_advice *advice, const struct gw_recommendation *one) {
     const struct gw_iterations_factor *iterations = &one->iterations;
     if (iterations->is_beyond) {
@@ -48,7 +55,8 @@ static void print_needed(const struct gw_advice *advice, const struct gw_recomme
         gw_print("    nobody trained so\n");
         return;
     }
-    gw_print("    in trainings of %s", GW_COUNTED(iterations->networks, "network"));
+    char setups[SETUPS_SIZE];
+    gw_print("    in trainings of %s", name_setups(iterations, setups));
     if (iterations->failed == iterations->runs) {
         gw_print(" none of %zu runs got there\n", iterations->runs);
         return;
@@ -78,8 +86,7 @@ static bool has_better_buckets(const struct gw_advice *advice) {
 
 /* Whether DistributedDataParallel without compression is recommended, with whatever buckets. */
 static bool is_plain_ddp_chosen(const struct gw_advice *advice) {
-    return advice->chosen->result != &advice->half &&
-           strcmp(advice->chosen->result->algorithm, "ddp") == 0;
+    return strcmp(advice->chosen->result->algorithm, "ddp") == 0;
 }
 
 /* Prints, after `first`, the DDP buckets that are faster than the defaults anywhere in the curves'
@@ -127,19 +134,13 @@ static void print_recommendation(const struct gw_advice *advice) {
         gw_print("\n");
         return;
     }
-    gw_print("Recommended: %s, %s\n    ",
-             result == &advice->half ? "half the bytes"
-                                     : gw_advice_name(advice, chosen->place, name),
-             GW_COUNTED(result->groups, "group"));
-    if (result == &advice->half) {
-        gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook\n\n");
-    } else if (gw_advice_algorithm(advice, chosen->place)->compressor->code.bits == 0 &&
-               gw_algorithm_selects(gw_advice_algorithm(advice, chosen->place))) {
-        gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g)\n\n",
-                 result->algorithm, advice->scenario->density);
-    } else {
-        gw_print("model = gradweave.torch.distribute(model, \"%s\")\n\n", result->algorithm);
+    gw_print("Recommended: %s, %s\n    model = gradweave.torch.distribute(model, \"%s\"",
+             gw_advice_name(advice, chosen->place, name), GW_COUNTED(result->groups, "group"),
+             result->algorithm);
+    if (gw_algorithm_selects(gw_advice_algorithm(advice, chosen->place))) {
+        gw_print(", density=%g", advice->scenario->density);
     }
+    gw_print(")\n\n");
 }
 
 /* Prints how fast iterations of a tier are, and in how many of them trainings learnt as much. */
@@ -153,8 +154,7 @@ static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
         return;
     }
     const struct gw_estimate *speedup = &one->speedup;
-    gw_print("%s: %s, %s", words[tier],
-             one->result == &advice->half ? half_name : gw_advice_name(advice, one->place, name),
+    gw_print("%s: %s, %s", words[tier], gw_advice_name(advice, one->place, name),
              GW_SECONDS(one->result->iteration_s));
     if (one->place == advice->dense) {
         gw_print(" without compression\n");
@@ -206,6 +206,7 @@ enum { MOST_ROWS = 6, MOST_OTHERS = 3 };
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
                            const struct gw_iterations_factor *iterations) {
     char text[96];
+    char setups[SETUPS_SIZE];
     char never[48] = "";
     if (iterations->failed > 0) {
         (void)snprintf(never, sizeof never, ", %zu of %zu never", iterations->failed,
@@ -218,7 +219,7 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
                        iterations->is_beyond ? "no training kept so little" : "no trainings");
     } else if (isinf(iterations->median)) {
         (void)snprintf(text, sizeof text, "never with half or more of %s",
-                       GW_COUNTED(iterations->networks, "network"));
+                       name_setups(iterations, setups));
     } else if (iterations->low == iterations->high) {
         (void)snprintf(text, sizeof text, "x %.2g%s", iterations->low, never);
     } else {
@@ -228,25 +229,9 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
     gw_table_cells(table, "%s%s", objection == GW_NO_OBJECTION ? "" : "not recommended: ", text);
 }
 
-static void add_row(struct gw_table *table, const struct gw_result *result, bool is_best,
-                    const char *name, double energy, enum gw_objection objection,
-                    const struct gw_iterations_factor *iterations) {
-    gw_table_cells(table, "%s\t%s\t%s", is_best ? "*" : "", name, GW_SECONDS(result->iteration_s));
-    if (result->uncertainty_count == 0) {
-        gw_table_cells(table, "%s", "");
-    } else {
-        gw_table_interval(table, gw_result_is_unknown(result) ? NAN : result->iteration_low_s,
-                          result->iteration_high_s);
-    }
-    gw_table_cells(
-        table, "%.1f%%\t%s\t%s\t%s", 100 * energy, GW_SECONDS(result->breakdown.compress_s),
-        GW_SECONDS(result->breakdown.exposed_comm_s), GW_BYTES(result->bytes_per_worker));
-    add_iterations(table, objection, iterations);
-}
-
 /* Whether the advice speaks of the pipeline. */
 static bool is_needed(const struct gw_advice *advice, size_t place) {
-    bool is_ddp = strcmp(gw_advice_result(advice, place)->algorithm, "ddp") == 0;
+    bool is_ddp = strcmp(advice->ranking.results[place].algorithm, "ddp") == 0;
     bool is_tier = false;
     for (int tier = 0; tier < GW_TIERS; tier++) {
         is_tier =
@@ -257,15 +242,22 @@ static bool is_needed(const struct gw_advice *advice, size_t place) {
 }
 
 static void add_place(struct gw_table *table, const struct gw_advice *advice, size_t place,
-                      const struct gw_iterations_factor *iterations,
                       struct gw_counts_note *counts) {
-    bool is_half = place == advice->ranking.count;
-    const struct gw_result *result = gw_advice_result(advice, place);
+    const struct gw_result *result = &advice->ranking.results[place];
     char name[GW_ADVICE_NAME_SIZE];
-    add_row(table, result, place == advice->chosen->place,
-            is_half ? half_name : gw_advice_name(advice, place, name),
-            is_half ? 1 : advice->energy[place],
-            is_half ? GW_NO_OBJECTION : gw_advice_objection(advice, place), iterations);
+    gw_table_cells(table, "%s\t%s\t%s", place == advice->chosen->place ? "*" : "",
+                   gw_advice_name(advice, place, name), GW_SECONDS(result->iteration_s));
+    if (result->uncertainty_count == 0) {
+        gw_table_cells(table, "%s", "");
+    } else {
+        gw_table_interval(table, gw_result_is_unknown(result) ? NAN : result->iteration_low_s,
+                          result->iteration_high_s);
+    }
+    gw_table_cells(table, "%.1f%%\t%s\t%s\t%s", 100 * advice->energy[place],
+                   GW_SECONDS(result->breakdown.compress_s),
+                   GW_SECONDS(result->breakdown.exposed_comm_s),
+                   GW_BYTES(result->bytes_per_worker));
+    add_iterations(table, gw_advice_objection(advice, place), &advice->iterations[place]);
     gw_counts_note_add(counts, advice->ranking.comparison, result->algorithm);
 }
 
@@ -278,26 +270,38 @@ static void print_pipelines(const struct gw_advice *advice) {
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
         if (i < MOST_ROWS || is_needed(advice, one->place)) {
-            add_place(table, advice, one->place, &one->iterations, &counts);
+            add_place(table, advice, one->place, &counts);
         }
     }
     size_t rows = 0;
     for (size_t i = 0; i < advice->ranking.count; i++) {
         bool is_listed = gw_advice_objection(advice, i) == GW_NO_OBJECTION;
         if (!is_listed && (rows < MOST_OTHERS || is_needed(advice, i))) {
-            add_place(table, advice, i, &advice->iterations[i], &counts);
+            add_place(table, advice, i, &counts);
             rows++;
         }
     }
     gw_table_print_and_close(table);
     const struct gw_iterations_factor *trained = &advice->iterations[advice->compressed];
+    char setups[SETUPS_SIZE];
+    char usual[GW_ADVICE_NAME_SIZE];
     gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; the rest "
-             "comes later\n"
-             "iterations: times as many as without compression, in the median (and the range) of "
-             "trainings\n"
-             "    of %s at density %g%s\n",
-             GW_COUNTED(trained->networks, "network"), trained->density,
-             advice->by_iteration ? "" : "; rows stand by an iteration's time x that median");
+             "comes later\n");
+    if (advice->learning.count == 0) {
+        gw_print("iterations: no trainings ship with this data, so that only what learns as "
+                 "without\n    compression is recommended\n");
+    } else {
+        gw_print("iterations: times as many as without compression, in the median (and the range) "
+                 "of trainings\n    of %s%s at density %g\n",
+                 name_setups(trained, setups),
+                 trained->setups > trained->networks ? " (each with its optimizer)" : "",
+                 trained->density);
+    }
+    if (advice->learning.count > 0 && !advice->by_iteration) {
+        gw_print("rows stand by the expected time: an iteration's x that median and, for the share "
+                 "of runs\n    that never got there, a training by %s\n",
+                 gw_advice_name(advice, advice->usual, usual));
+    }
     gw_counts_note_print(&counts, advice->ranking.comparison);
     gw_print("\n");
 }
@@ -309,11 +313,11 @@ static void print_even(const struct gw_advice *advice) {
     (void)gw_advice_name(advice, advice->dense, dense);
     if (isnan(even)) {
         gw_print("%s stays the faster one %s of this bandwidth.\n",
-                 leads ? gw_advice_result(advice, advice->compressed)->algorithm : dense,
+                 leads ? advice->ranking.results[advice->compressed].algorithm : dense,
                  leads ? "up to a thousand times" : "down to a thousandth");
     } else {
         gw_print("At %.3g times this bandwidth %s and %s take equally long.\n", even, dense,
-                 gw_advice_result(advice, advice->compressed)->algorithm);
+                 advice->ranking.results[advice->compressed].algorithm);
     }
 }
 
@@ -371,7 +375,7 @@ static void print_basis(const struct gw_scenario *scenario, const char *gpu) {
     }
     char text[512] = "";
     if (reach != NULL) {
-        (void)snprintf(text, sizeof text, "Network: collectives reach %s.", reach);
+        (void)snprintf(text, sizeof text, "Network: %s.", reach);
     } else if (within == NULL &&
                gw_axis_find_own_bandwidth(scenario->cluster, &own, NULL) == GW_OK) {
         (void)snprintf(text, sizeof text, "%s: %.3g GB/s, %s.",
@@ -383,6 +387,19 @@ static void print_basis(const struct gw_scenario *scenario, const char *gpu) {
         gw_print_wrapped("", text, gw_terminal_width());
     }
     gw_print("\n");
+}
+
+/* Prints why the first pipeline that would cost nothing cannot be predicted, if there is one. */
+static void print_infeasible(const struct gw_advice *advice) {
+    const struct gw_algorithm *known = NULL;
+    for (size_t i = 0; i < advice->ranking.infeasible_count; i++) {
+        const struct gw_infeasible *one = &advice->ranking.infeasible[i];
+        if (gw_algorithm_find(one->algorithm, &known, NULL) == GW_OK &&
+            gw_learns_as_dense(known->compressor)) {
+            gw_print_note("note: ", "%s costs nothing, but %s", one->algorithm, one->why.message);
+            return;
+        }
+    }
 }
 
 static void print_text(const struct gw_advice *advice, double price) {
@@ -415,9 +432,9 @@ static void print_text(const struct gw_advice *advice, double price) {
     if (price > 0) {
         char dense[GW_ADVICE_NAME_SIZE];
         gw_print("A million iterations cost %.4g with %s, %.4g with %s.\n",
-                 cost_of(advice, gw_advice_result(advice, advice->compressed), price),
-                 gw_advice_result(advice, advice->compressed)->algorithm,
-                 cost_of(advice, gw_advice_result(advice, advice->dense), price),
+                 cost_of(advice, &advice->ranking.results[advice->compressed], price),
+                 advice->ranking.results[advice->compressed].algorithm,
+                 cost_of(advice, &advice->ranking.results[advice->dense], price),
                  gw_advice_name(advice, advice->dense, dense));
     }
     const char *cluster = gw_cluster_origin(advice->scenario->cluster);
@@ -429,10 +446,11 @@ static void print_text(const struct gw_advice *advice, double price) {
              gw_origin(advice->scenario->model->kind), cluster, assumed[0] == '\0' ? "" : " (",
              assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "",
              differs ? compressors : "");
+    print_infeasible(advice);
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, advice->chosen->result);
-    gw_result_collect(&all, gw_advice_result(advice, advice->dense));
-    gw_result_collect(&all, gw_advice_result(advice, advice->compressed));
+    gw_result_collect(&all, &advice->ranking.results[advice->dense]);
+    gw_result_collect(&all, &advice->ranking.results[advice->compressed]);
     gw_print_collected_notes(&all);
 }
 
@@ -450,11 +468,9 @@ static void write_iterations(const struct gw_iterations_factor *iterations,
     }
 }
 
-static void write_recommendation(const struct gw_advice *advice,
-                                 const struct gw_recommendation *one,
+static void write_recommendation(const struct gw_recommendation *one,
                                  struct gw_json_writer *writer) {
-    bool is_half = one->result == &advice->half;
-    gw_writer_text(writer, "algorithm", is_half ? "bf16" : one->result->algorithm);
+    gw_writer_text(writer, "algorithm", one->result->algorithm);
     if (one->result->policy != NULL) {
         gw_writer_text(writer, "policy", one->result->policy);
     }
@@ -462,6 +478,7 @@ static void write_recommendation(const struct gw_advice *advice,
     gw_writer_number(writer, "speedup", one->speedup.value);
     gw_writer_number(writer, "speedup_low", one->speedup.low);
     gw_writer_number(writer, "speedup_high", one->speedup.high);
+    gw_writer_number(writer, "expected_s", one->expected_s);
     gw_writer_flag(writer, "holds", one->holds);
     write_iterations(&one->iterations, writer);
 }
@@ -473,14 +490,14 @@ static void write_recommendations(const struct gw_advice *advice, struct gw_json
     gw_writer_array(writer, "recommendations");
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         gw_writer_object(writer, NULL);
-        write_recommendation(advice, &advice->recommendations[i], writer);
+        write_recommendation(&advice->recommendations[i], writer);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
     for (int tier = 0; tier < GW_TIERS; tier++) {
         if (advice->tiers[tier].result != NULL) {
             gw_writer_object(writer, keys[tier]);
-            write_recommendation(advice, &advice->tiers[tier], writer);
+            write_recommendation(&advice->tiers[tier], writer);
             gw_writer_end(writer);
         }
     }
@@ -499,7 +516,7 @@ static void write_pipelines(const struct gw_advice *advice, double price,
     for (size_t i = 0; i < advice->ranking.count; i++) {
         enum gw_objection objection = gw_advice_objection(advice, i);
         gw_writer_object(writer, NULL);
-        gw_result_write(gw_advice_result(advice, i), writer);
+        gw_result_write(&advice->ranking.results[i], writer);
         gw_writer_number(writer, "energy_kept", advice->energy[i]);
         write_iterations(&advice->iterations[i], writer);
         if (objection == GW_NEVER_TRAINED && !advice->iterations[i].is_beyond) {
@@ -508,7 +525,7 @@ static void write_pipelines(const struct gw_advice *advice, double price,
             gw_writer_text(writer, "not_recommended", words[objection]);
         }
         if (price > 0) {
-            gw_writer_number(writer, "cost", cost_of(advice, gw_advice_result(advice, i), price));
+            gw_writer_number(writer, "cost", cost_of(advice, &advice->ranking.results[i], price));
         }
         gw_writer_end(writer);
     }
@@ -565,9 +582,8 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
         gw_writer_text(writer, "warning", advice->warning);
     }
     write_name(advice->chosen->result, "recommended", writer);
-    gw_writer_flag(writer, "recommended_half_bytes", advice->chosen->result == &advice->half);
-    write_name(gw_advice_result(advice, advice->compressed), "compressed", writer);
-    write_name(gw_advice_result(advice, advice->dense), "dense", writer);
+    write_name(&advice->ranking.results[advice->compressed], "compressed", writer);
+    write_name(&advice->ranking.results[advice->dense], "dense", writer);
     gw_writer_object(writer, "speedup");
     gw_writer_number(writer, "value", advice->speedup.value);
     gw_writer_number(writer, "low", advice->speedup.low);
@@ -597,11 +613,6 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     gw_writer_end(writer);
     gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);
     write_recommendations(advice, writer);
-    if (advice->half.iteration_s > 0) {
-        gw_writer_object(writer, "half_bytes");
-        gw_result_write(&advice->half, writer);
-        gw_writer_end(writer);
-    }
     write_pipelines(advice, price, writer);
 }
 

@@ -37,49 +37,20 @@ enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t pla
                                                         : GW_NO_OBJECTION;
 }
 
-/* Seconds of training for each iteration that dense exchange would need; if iterations are the
+/* Expected seconds of training for each iteration that dense exchange needs; if iterations are the
  * goal, of an iteration. */
-static double duration_of(const struct gw_advice *advice, const struct gw_result *result,
-                          const struct gw_iterations_factor *iterations) {
-    return result->iteration_s * (advice->by_iteration ? 1 : iterations->median);
-}
-
-static double duration_at(const struct gw_advice *advice, size_t place) {
-    return duration_of(advice, &advice->ranking.results[place], &advice->iterations[place]);
+static double expected_s(const struct gw_advice *advice, size_t place) {
+    const struct gw_result *results = advice->ranking.results;
+    double iteration_s = results[place].iteration_s;
+    return advice->by_iteration ? iteration_s
+                                : gw_learning_expected_s(&advice->iterations[place], iteration_s,
+                                                         results[advice->usual].iteration_s);
 }
 
 /* Whether what is learnt is not changed. */
 static bool costs_nothing(const struct gw_advice *advice, size_t place) {
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, place);
-    return place == advice->ranking.count || !gw_algorithm_is_sparse(algorithm) ||
-           gw_learns_as_dense(algorithm->compressor);
-}
-
-static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
-    enum { HOOK_BYTES = 2 };
-    const struct gw_prediction_options options = {.interval = true};
-    advice->halved = *advice->scenario;
-    bool is_ranked = false; /* by a pipeline of its own */
-    for (size_t i = 0; i < advice->ranking.count; i++) {
-        is_ranked = is_ranked || gw_learns_as_dense(gw_advice_algorithm(advice, i)->compressor);
-    }
-    if (is_ranked || advice->halved.model->bytes_per_element <= HOOK_BYTES) {
-        return GW_OK;
-    }
-    advice->halved_model = *advice->scenario->model;
-    advice->halved_model.bytes_per_element = HOOK_BYTES;
-    advice->halved.model = &advice->halved_model;
-    advice->half_ddp = advice->planned_ddp;
-    if (!advice->buckets_hold) { /* hooks get the buckets that DDP fills with whole elements */
-        char policy[GW_POLICY_TEXT_SIZE];
-        (void)snprintf(policy, sizeof policy, "ddp:%llu",
-                       (25ULL << 20) * HOOK_BYTES /
-                           (unsigned long long)advice->scenario->model->bytes_per_element);
-        const struct gw_choice_changes changes = {.policy = gw_arena_text(&advice->arena, policy)};
-        GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-        GW_TRY(gw_algorithm_change(&advice->planned_ddp, &changes, &advice->half_ddp, error));
-    }
-    return gw_predict(&advice->halved, &advice->half_ddp, &options, &advice->half, error);
+    return !gw_algorithm_is_sparse(algorithm) || gw_learns_as_dense(algorithm->compressor);
 }
 
 static const double no_difference = 1.02;
@@ -95,81 +66,77 @@ static struct gw_estimate find_ratio(const struct gw_result *first,
     return ratio;
 }
 
-/* The place of DistributedDataParallel as it is, or of the fastest dense pipeline where that cannot
- * be predicted. */
-static size_t default_place(const struct gw_advice *advice) {
-    for (size_t i = 0; i < advice->ranking.count; i++) {
+/* Finds DistributedDataParallel as it is, or the fastest dense pipeline where that cannot be
+ * predicted; ranking.count: there is none. */
+static size_t find_usual(const struct gw_advice *advice) {
+    size_t usual = advice->ranking.count;
+    for (size_t i = advice->ranking.count; i-- > 0;) {
         const struct gw_result *result = &advice->ranking.results[i];
         if (strcmp(result->algorithm, "ddp") == 0 && result->policy == NULL) {
             return i;
         }
+        usual = gw_algorithm_is_sparse(gw_advice_algorithm(advice, i)) ? usual : i;
     }
-    return advice->dense;
+    return usual;
 }
 
-/* Chooses the fastest dense pipeline, or the default if that may be as fast, and the compressed one
- * that trains soonest of those that may be recommended, or else the fastest that keeps enough
- * energy. */
+/* Whether training is sooner than by default, as gw_recommendation.holds says. */
+static bool holds(const struct gw_advice *advice, size_t place) {
+    const struct gw_result *usual = &advice->ranking.results[advice->usual];
+    const struct gw_result *result = &advice->ranking.results[place];
+    struct gw_estimate gain = find_ratio(usual, result);
+    double needed = advice->by_iteration ? 1 : gw_learning_break_even(&advice->iterations[place]);
+    if (result->policy == NULL) { /* gw_advise_buckets has counted that of a plan's buckets */
+        needed *= (1 + (double)result->groups * gw_bucket_besides_s / result->iteration_s) /
+                  (1 + (double)usual->groups * gw_bucket_besides_s / usual->iteration_s);
+    }
+    return gain.value > no_difference * needed && !(gain.low <= needed);
+}
+
+/* Chooses the fastest dense pipeline whose gain holds, or the default, and the compressed one that
+ * trains soonest of those that may be recommended, or else the fastest that keeps enough energy. */
 static void choose_pipelines(struct gw_advice *advice) {
-    const struct gw_ranking *ranking = &advice->ranking;
-    size_t count = ranking->count;
+    size_t count = advice->ranking.count;
     size_t enough = count;
-    advice->dense = advice->compressed = count;
-    for (size_t i = count; i-- > 0;) {
+    advice->usual = advice->dense = find_usual(advice);
+    advice->compressed = count;
+    for (size_t i = advice->usual == count ? 0 : count; i-- > 0;) {
         enum gw_objection objection = gw_advice_objection(advice, i);
         if (!gw_algorithm_is_sparse(gw_advice_algorithm(advice, i))) {
-            advice->dense = i;
+            advice->dense = holds(advice, i) ? i : advice->dense;
         } else if (objection == GW_NO_OBJECTION &&
                    (advice->compressed == count ||
-                    duration_at(advice, i) <= duration_at(advice, advice->compressed))) {
+                    expected_s(advice, i) <= expected_s(advice, advice->compressed))) {
             advice->compressed = i;
         } else if (objection != GW_LITTLE_ENERGY && objection != GW_NO_OBJECTION) {
             enough = i;
         }
     }
     advice->compressed = advice->compressed == count ? enough : advice->compressed;
-    if (advice->dense < count) {
-        size_t usual = default_place(advice);
-        bool gains = find_ratio(&ranking->results[usual], &ranking->results[advice->dense]).low > 1;
-        advice->dense = gains ? advice->dense : usual;
-    }
 }
 
-static struct gw_recommendation make_recommendation(const struct gw_advice *advice, size_t place,
-                                                    struct gw_iterations_factor iterations) {
+static struct gw_recommendation make_recommendation(const struct gw_advice *advice, size_t place) {
     const struct gw_result *results = advice->ranking.results;
-    struct gw_recommendation one = {
-        .place = place, .result = gw_advice_result(advice, place), .iterations = iterations};
-    struct gw_estimate gain = find_ratio(&results[default_place(advice)], one.result);
-    double needed = advice->by_iteration ? 1 : iterations.median;
-    one.speedup = find_ratio(&results[advice->dense], one.result);
-    one.holds = gain.value > no_difference * needed && !(gain.low <= needed);
-    return one;
-}
-
-static void add_recommendation(struct gw_advice *advice, struct gw_recommendation one) {
-    size_t place = advice->recommendation_count++;
-    struct gw_recommendation *all = advice->recommendations;
-    double duration = duration_of(advice, one.result, &one.iterations);
-    for (; place > 0 &&
-           duration < duration_of(advice, all[place - 1].result, &all[place - 1].iterations);
-         place--) {
-        all[place] = all[place - 1];
-    }
-    all[place] = one;
+    return (struct gw_recommendation){.place = place,
+                                      .result = &results[place],
+                                      .speedup =
+                                          find_ratio(&results[advice->dense], &results[place]),
+                                      .iterations = advice->iterations[place],
+                                      .expected_s = expected_s(advice, place),
+                                      .holds = holds(advice, place)};
 }
 
 static void list_recommendations(struct gw_advice *advice) {
-    const struct gw_ranking *ranking = &advice->ranking;
-    for (size_t i = 0; i < ranking->count; i++) {
+    struct gw_recommendation *all = advice->recommendations;
+    for (size_t i = 0; i < advice->ranking.count; i++) {
         if (gw_advice_objection(advice, i) == GW_NO_OBJECTION) {
-            add_recommendation(advice, make_recommendation(advice, i, advice->iterations[i]));
+            struct gw_recommendation one = make_recommendation(advice, i);
+            size_t place = advice->recommendation_count++;
+            for (; place > 0 && one.expected_s < all[place - 1].expected_s; place--) {
+                all[place] = all[place - 1];
+            }
+            all[place] = one;
         }
-    }
-    if (advice->half.iteration_s > 0) {
-        struct gw_iterations_factor iterations;
-        gw_learning_find_half(&advice->learning, advice->scenario->density, &iterations);
-        add_recommendation(advice, make_recommendation(advice, ranking->count, iterations));
     }
 }
 
@@ -184,22 +151,20 @@ static void find_tiers(struct gw_advice *advice) {
     }
     for (size_t i = advice->ranking.count; i-- > 0;) {
         if (!costs_nothing(advice, i) && gw_advice_objection(advice, i) != GW_LITTLE_ENERGY) {
-            advice->tiers[GW_FASTEST_ITERATION] =
-                make_recommendation(advice, i, advice->iterations[i]);
+            advice->tiers[GW_FASTEST_ITERATION] = make_recommendation(advice, i);
         }
     }
 }
 
-/* Finds the soonest whose gain holds, or of those without compression, or else the default. */
-static const struct gw_recommendation *find_holding(const struct gw_advice *advice, bool dense) {
+/* Finds the soonest whose gain holds, or of those that cost nothing, or else the default. */
+static const struct gw_recommendation *find_holding(const struct gw_advice *advice, bool costless) {
     const struct gw_recommendation *usual = NULL;
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
-        bool fits = !dense || one->result->density == 1;
-        if (fits && one->holds && one->result != (dense ? &advice->half : NULL)) {
+        if (one->holds && (!costless || costs_nothing(advice, one->place))) {
             return one;
         }
-        usual = one->place == default_place(advice) ? one : usual;
+        usual = one->place == advice->usual ? one : usual;
     }
     return usual;
 }
@@ -214,12 +179,11 @@ static void judge_advice(struct gw_advice *advice) {
                       : speedup->low > 1  ? GW_FASTER
                       : speedup->high < 1 ? GW_SLOWER
                                           : GW_CANT_TELL;
-    /* The first of the list whose gain holds, unless one without compression is as soon. */
+    /* The first of the list whose gain holds, unless one that costs nothing is as soon. */
     advice->chosen = find_holding(advice, false);
-    const struct gw_recommendation *dense = find_holding(advice, true);
-    if (duration_of(advice, dense->result, &dense->iterations) <
-        no_difference * duration_of(advice, advice->chosen->result, &advice->chosen->iterations)) {
-        advice->chosen = dense;
+    const struct gw_recommendation *costless = find_holding(advice, true);
+    if (costless->expected_s < no_difference * advice->chosen->expected_s) {
+        advice->chosen = costless;
     }
     find_tiers(advice);
 }
@@ -405,24 +369,13 @@ static enum gw_status rank_answers(struct gw_advice *advice, struct gw_error *er
     advice->iterations = gw_arena_zeros(&advice->arena, count, sizeof *advice->iterations);
     advice->scenarios = gw_arena_zeros(&advice->arena, count, sizeof *advice->scenarios);
     advice->recommendations =
-        gw_arena_zeros(&advice->arena, count + 1, sizeof *advice->recommendations);
+        gw_arena_zeros(&advice->arena, count, sizeof *advice->recommendations);
     return gw_arena_check(&advice->arena, "advising", error);
 }
 
-const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t place) {
-    return place < advice->ranking.count ? &advice->ranking.results[place] : &advice->half;
-}
-
-const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, size_t place) {
-    return place < advice->ranking.count ? &advice->scenarios[place] : &advice->halved;
-}
-
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
-    const struct gw_result *result = gw_advice_result(advice, place);
+    const struct gw_result *result = &advice->ranking.results[place];
     const struct gw_algorithm *preset = NULL;
-    if (place == advice->ranking.count) {
-        return &advice->half_ddp;
-    }
     return result->policy == NULL && gw_algorithm_find(result->algorithm, &preset, NULL) == GW_OK
                ? preset
                : &advice->planned_ddp;
@@ -448,13 +401,12 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
                        "be predicted (gradweave check says which)",
                        advice->scenario->cluster->name);
     }
-    GW_TRY(predict_half(advice, error));
     list_recommendations(advice);
     judge_advice(advice);
     GW_TRY(predict_accumulation(advice, error));
     GW_TRY(find_even_bandwidth(advice, error));
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
-    const struct gw_scenario *scenario = gw_advice_scenario(advice, advice->chosen->place);
+    const struct gw_scenario *scenario = &advice->scenarios[advice->chosen->place];
     GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &advice->pipeline, error));
     GW_TRY(gw_explain(scenario, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
                       &advice->explanation, error));
@@ -484,10 +436,8 @@ static enum gw_status try_density(const struct gw_scenario *scenario,
     tried.density = density;
     enum gw_status status = gw_advise(&tried, options, &advice, error);
     if (status == GW_OK) {
-        const struct gw_recommendation *chosen = advice.chosen;
-        double duration = duration_of(&advice, chosen->result, &chosen->iterations);
-        *best = duration <= *soonest ? density : *best;
-        *soonest = fmin(duration, *soonest);
+        *best = advice.chosen->expected_s <= *soonest ? density : *best;
+        *soonest = fmin(advice.chosen->expected_s, *soonest);
     }
     gw_advice_free(&advice);
     return status;

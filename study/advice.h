@@ -31,15 +31,17 @@ struct gw_measurements {
     bool is_told_apart; /* predictions tell the two apart */
 };
 
-/* A pipeline that may be recommended. Places are those of the ranking, and behind them, at
- * ranking.count, DistributedDataParallel with half the bytes. */
+/* A pipeline that may be recommended. */
 struct gw_recommendation {
-    size_t place;
+    size_t place; /* in the ranking */
     const struct gw_result *result;
     struct gw_estimate speedup;             /* over `dense`, by iterations */
     struct gw_iterations_factor iterations; /* that training needed, over dense ones */
-    /* Training is done sooner than with DistributedDataParallel's defaults, by 2% in the middle
-     * and in 95% of cases of what predictions rest on, with the median of iterations. */
+    double expected_s; /* of training for each iteration that dense exchange needs; if iterations
+                          are the goal, of an iteration */
+    /* Training is expected to be done sooner than with DistributedDataParallel's defaults, by 2% in
+     * the middle and in 95% of cases of what predictions rest on, where each group and each bucket
+     * takes gw_bucket_besides_s besides its exchange. */
     bool holds;
 };
 
@@ -74,19 +76,11 @@ struct gw_advice {
     struct gw_learning learning; /* trainings that factors are of */
     struct gw_iterations_factor *iterations; /* [ranking.count] */
     struct gw_scenario *scenarios;           /* [ranking.count]: with the density that is sent */
-    size_t dense;      /* place of the fastest pipeline that compresses nothing, or of
-                          DistributedDataParallel's defaults where these may be as fast */
+    size_t usual; /* place of DistributedDataParallel's defaults, or of the fastest pipeline that
+                     compresses nothing where these cannot be predicted */
+    size_t dense; /* of the fastest that compresses nothing and whose gain holds, or else `usual` */
     size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
                           enough energy; ranking.count: there is none */
-    /*
-     * The scenario with 2 bytes an element, as DistributedDataParallel's bf16 and fp16 hooks send
-     * them, by these bytes alone; and its result by the optimal plan: iteration_s 0: elements have
-     * no more anyway.
-     */
-    struct gw_model halved_model;
-    struct gw_scenario halved;
-    struct gw_algorithm half_ddp; /* planned_ddp, with default buckets of as many elements */
-    struct gw_result half;
     size_t recommendation_count;
     struct gw_recommendation *recommendations; /* the soonest first */
     const struct gw_recommendation *chosen;    /* the one of these that is recommended */
@@ -117,9 +111,10 @@ struct gw_advice {
 
 /*
  * Ranks all pipelines and recommends, of those that may be recommended and whose gain holds, the
- * one that trains soonest if it needs the median of iterations of recorded trainings; otherwise
- * DistributedDataParallel as it is. `options` NULL: the usual ones. The scenario must outlive the
- * advice; gw_advice_free in any case.
+ * one that is expected to train soonest, by the median of iterations of recorded trainings and a
+ * repetition without compression of the share of runs that never got to their goal
+ * (gw_learning_expected_s); otherwise DistributedDataParallel as it is. `options` NULL: the usual
+ * ones. The scenario must outlive the advice; gw_advice_free in any case.
  */
 enum gw_status gw_advise(const struct gw_scenario *scenario,
                          const struct gw_advice_options *options, struct gw_advice *out,
@@ -138,10 +133,8 @@ void gw_advice_keep_measured(struct gw_advice *advice,
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured);
 
-/* The pipeline in that place, its result, and the scenario that this answers. */
+/* The pipeline in that place. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);
-const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t place);
-const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, size_t place);
 
 /* The place in the ranking of a pipeline that was measured; ranking.count: it has none. */
 size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated *measured);
@@ -150,7 +143,7 @@ size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated 
 enum gw_objection {
     GW_NO_OBJECTION,
     GW_LITTLE_ENERGY, /* it sends less than half of the energy that exact top-k does */
-    GW_FEW_LEARNT,    /* half of the networks did not learn as much in their trainings */
+    GW_FEW_LEARNT,    /* half of the setups did not learn as much in their trainings */
     GW_NEVER_TRAINED, /* there are no trainings that kept so little, or none at all */
 };
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place);

@@ -53,9 +53,10 @@ enum gw_status gw_learning_open(const char *path, struct gw_learning *out, struc
         status = gw_data_folder(GW_DATA_ACCURACY, &shipped, error);
         path = shipped;
     }
-    if (status == GW_OK && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+    bool exists = status == GW_OK && stat(path, &found) == 0;
+    if (exists && S_ISDIR(found.st_mode)) {
         status = read_folder(path, out, error);
-    } else if (status == GW_OK) {
+    } else if (status == GW_OK && (exists || shipped == NULL)) {
         status = gw_accuracy_read(path, &out->each[0], error);
         out->count = status == GW_OK;
     }
@@ -125,12 +126,19 @@ static const struct gw_trainings *find_trainings(const struct gw_accuracy *file,
     return NULL;
 }
 
-/* Whether another file has longer trainings of the same network. */
+/* Whether both are of one network and one optimizer. */
+static bool is_same_setup(const struct gw_accuracy *a, const struct gw_accuracy *b) {
+    bool both = a->optimizer != NULL && b->optimizer != NULL;
+    return strcmp(a->model, b->model) == 0 &&
+           (both ? strcmp(a->optimizer, b->optimizer) == 0 : a->optimizer == b->optimizer);
+}
+
+/* Whether another file has longer trainings of the same setup. */
 static bool has_longer(const struct gw_learning *learning, const struct gw_accuracy *file,
                        const char *name, double density) {
     for (size_t i = 0; i < learning->count; i++) {
         const struct gw_accuracy *other = &learning->each[i];
-        if (strcmp(other->model, file->model) == 0 && other->trained > file->trained &&
+        if (is_same_setup(other, file) && other->trained > file->trained &&
             find_trainings(other, name, density) != NULL) {
             return true;
         }
@@ -138,17 +146,16 @@ static bool has_longer(const struct gw_learning *learning, const struct gw_accur
     return false;
 }
 
-/* Adds a network's runs; returns the factor of the median one. */
-static double add_network(const struct gw_trainings *trainings, const struct gw_trainings *dense,
-                          struct gw_iterations_factor *out) {
-    out->networks++;
+/* Adds the runs of another setup. */
+static void add_runs(const struct gw_trainings *trainings, const struct gw_trainings *dense,
+                     struct gw_iterations_factor *out) {
+    out->setups++;
     out->runs += trainings->count;
     out->failed += trainings->count - trainings->reached;
     if (trainings->reached > 0) {
         out->low = fmin(out->low, trainings->first / dense->iterations);
         out->high = fmax(out->high, trainings->last / dense->iterations);
     }
-    return trainings->iterations / dense->iterations;
 }
 
 static double median_of(double *values, size_t count) {
@@ -163,6 +170,7 @@ static const double least_share = 1.0 / 3;
 /* `name` is the preset's, "dense" for all that compress nothing, or a hook's. */
 static bool find_factor(const struct gw_learning *learning, const char *name, double density,
                         struct gw_iterations_factor *out) {
+    const struct gw_accuracy *counted[MAX_FILES];
     double factors[MAX_FILES];
     double sent[MAX_FILES];
     size_t sent_count = 0;
@@ -186,13 +194,19 @@ static bool find_factor(const struct gw_learning *learning, const char *name, do
         }
         if (dense != NULL && isfinite(dense->iterations) &&
             !has_longer(learning, file, name, out->density)) {
-            size_t before = out->networks;
-            factors[before] = add_network(found, dense, out);
+            bool is_new = true; /* no setup before is of the same network */
+            for (size_t k = 0; k < out->setups; k++) {
+                is_new = is_new && strcmp(counted[k]->model, file->model) != 0;
+            }
+            out->networks += is_new;
+            counted[out->setups] = file;
+            factors[out->setups] = found->iterations / dense->iterations;
+            add_runs(found, dense, out);
         }
     }
     out->is_beyond = has_density;
     out->sent = sent_count > 0 ? median_of(sent, sent_count) : 1;
-    out->median = out->networks > 0 ? median_of(factors, out->networks) : NAN;
+    out->median = out->setups > 0 ? median_of(factors, out->setups) : NAN;
     if (is_dense(name)) {
         out->low = out->median = out->high = 1; /* the reference, also of trainings that vary */
     }
@@ -203,21 +217,30 @@ bool gw_learns_as_dense(const struct gw_compressor *compressor) {
     return compressor->code.bits >= 16 && !compressor->code.residual;
 }
 
-void gw_learning_find_half(const struct gw_learning *learning, double density,
-                           struct gw_iterations_factor *out) {
-    if (!find_factor(learning, "torch-fp16", density, out)) {
-        out->low = out->median = out->high = 1;
-    }
-}
-
 bool gw_learning_find(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
                       double density, struct gw_iterations_factor *out) {
     const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
     bool found = find_factor(learning, name, density, out);
-    if (!found && gw_learns_as_dense(algorithm->compressor)) {
-        gw_learning_find_half(learning, density, out);
+    if (!found && gw_learns_as_dense(algorithm->compressor) &&
+        !find_factor(learning, "torch-fp16", density, out)) {
+        out->low = out->median = out->high = 1;
     }
     return !isnan(out->median);
+}
+
+/* ---- expected times -------------------------------------------------------------------------- */
+
+static double share_never(const struct gw_iterations_factor *factor) {
+    return factor->runs > 0 ? (double)factor->failed / (double)factor->runs : 0;
+}
+
+double gw_learning_expected_s(const struct gw_iterations_factor *factor, double iteration_s,
+                              double dense_s) {
+    return factor->median * iteration_s + share_never(factor) * dense_s;
+}
+
+double gw_learning_break_even(const struct gw_iterations_factor *factor) {
+    return factor->median / (1 - share_never(factor));
 }
 
 double gw_learning_sent_density(const struct gw_learning *learning,

@@ -179,11 +179,12 @@ enum { GW_DENSE_ITERATIONS = 1000 };
 
 /*
  * Finds the time until a pipeline has learnt as much as GW_DENSE_ITERATIONS iterations of dense
- * exchange, by the factors of recorded trainings; `trainings` gets its iterations.
+ * exchange, by the factors of recorded trainings; runs that never did are repeated at dense_s an
+ * iteration. `trainings` gets its iterations.
  */
 void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenario *scenario,
-                      const struct gw_result *result, struct gw_trainings *trainings,
-                      struct gw_to_goal *out);
+                      const struct gw_result *result, double dense_s,
+                      struct gw_trainings *trainings, struct gw_to_goal *out);
 
 /* Whether the first is known to be faster; unknown times come last. */
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b);

@@ -41,7 +41,7 @@ static void insert_result(const struct gw_result *result, struct gw_ranking *ran
         gw_to_goal_find(comparison->accuracy, comparison->scenario, result, &to_goal,
                         &ranking->notes);
     } else if (ranking->to_goal != NULL) {
-        gw_to_goal_learn(comparison->learning, comparison->scenario, result,
+        gw_to_goal_learn(comparison->learning, comparison->scenario, result, ranking->dense_s,
                          &ranking->learnt[ranking->count], &to_goal);
     }
     size_t place = ranking->count++;
@@ -55,6 +55,17 @@ static void insert_result(const struct gw_result *result, struct gw_ranking *ran
     if (ranking->to_goal != NULL) {
         ranking->to_goal[place] = to_goal;
     }
+}
+
+/* Finds an iteration of `ddp`, without the comparison's changes. */
+static enum gw_status find_dense(struct gw_ranking *ranking, struct gw_error *error) {
+    const struct gw_algorithm *ddp = NULL;
+    struct gw_prediction dense;
+    GW_TRY(gw_algorithm_find("ddp", &ddp, error));
+    gw_answer_scenario(ranking->comparison->scenario, ddp, (struct gw_prediction_options){0},
+                       &dense);
+    ranking->dense_s = dense.status == GW_OK ? dense.result.iteration_s : 0;
+    return GW_OK;
 }
 
 static void sort_predictions(const struct gw_prediction *predictions, struct gw_ranking *ranking) {
@@ -102,6 +113,12 @@ static enum gw_status check_trainings(const struct gw_comparison *comparison,
                        "iterations to the goal are those of other networks, in the median: ranges "
                        "are those of their trainings, without an upper end where a run never got "
                        "there");
+        gw_result_note(&ranking->notes,
+                       ranking->dense_s > 0
+                           ? "the time to the goal includes, for the share of runs that never got "
+                             "there, a training by ddp"
+                           : "ddp cannot be predicted: runs that never got to the goal are not "
+                             "repeated in these times");
     } else if (strcmp(accuracy->model, model) != 0) {
         char note[GW_RESULT_NOTE_SIZE];
         (void)snprintf(note, sizeof note,
@@ -127,6 +144,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     GW_TRY(gw_arena_check(arena, "comparing", error));
     GW_TRY(gw_answer_points(comparison, comparison->scenario, 1, predictions, error));
     gw_result_note(&out->notes, comparison->note);
+    GW_TRY(comparison->by_learning ? find_dense(out, error) : GW_OK);
     sort_predictions(predictions, out);
     if (out->count == 0) {
         const struct gw_infeasible *first = &out->infeasible[0];

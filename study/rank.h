@@ -56,8 +56,10 @@ struct gw_ranking {
     struct gw_result *results;   /* the fastest first; of equals, as they were asked for */
     struct gw_to_goal *to_goal;  /* [count], by which it is ranked; NULL: by an iteration */
     struct gw_trainings *learnt; /* [count], that `to_goal` points to with `by_learning` */
-    size_t equal_count;          /* results that are as fast as the first; it is one of them */
-    size_t rival_count;          /* others that cannot be told apart from the first */
+    double dense_s; /* with `by_learning`: an iteration of `ddp`, by which runs are repeated that
+                       never got to the goal; 0: it cannot be predicted */
+    size_t equal_count; /* results that are as fast as the first; it is one of them */
+    size_t rival_count; /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
     struct gw_plans mixed;            /* with comparison->mixed, its plan */

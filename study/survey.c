@@ -39,19 +39,10 @@ static enum gw_status find_times(const struct gw_survey *survey,
     return status;
 }
 
-/* Predicts each pipeline with the bytes an element that it sends. */
 static enum gw_status predict_shown(const struct gw_survey *survey,
                                     const struct gw_scenario *scenario,
                                     double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
-    for (size_t i = 0; i < survey->shown_count; i++) {
-        struct gw_scenario sent = *scenario;
-        struct gw_model model = *scenario->model;
-        sent.model = &model;
-        model.bytes_per_element =
-            gw_advice_scenario(survey->advice, survey->shown[i])->model->bytes_per_element;
-        GW_TRY(find_times(survey, &sent, 1, &survey->shown[i], 1, &iteration_s[i], error));
-    }
-    return GW_OK;
+    return find_times(survey, scenario, 1, survey->shown, survey->shown_count, iteration_s, error);
 }
 
 /* ---- shown pipelines ------------------------------------------------------------------------- */
@@ -70,7 +61,7 @@ static void show_pipeline(struct gw_survey *survey, size_t place) {
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
     const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
-        const struct gw_scenario *scenario = gw_advice_scenario(survey->advice, survey->shown[i]);
+        const struct gw_scenario *scenario = &survey->advice->scenarios[survey->shown[i]];
         struct gw_pipeline pipeline;
         struct gw_result result;
         GW_TRY(gw_pipeline_open(scenario, gw_advice_algorithm(survey->advice, survey->shown[i]),

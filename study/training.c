@@ -111,8 +111,8 @@ void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenari
 }
 
 void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenario *scenario,
-                      const struct gw_result *result, struct gw_trainings *trainings,
-                      struct gw_to_goal *out) {
+                      const struct gw_result *result, double dense_s,
+                      struct gw_trainings *trainings, struct gw_to_goal *out) {
     struct gw_iterations_factor factor;
     const struct gw_algorithm *algorithm = NULL;
     bool is_known = gw_algorithm_find(result->algorithm, &algorithm, NULL) == GW_OK &&
@@ -129,6 +129,8 @@ void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenar
         .high = factor.failed > 0 ? INFINITY : GW_DENSE_ITERATIONS * factor.high};
     *out = (struct gw_to_goal){.trainings = trainings};
     find_seconds(result, out);
+    out->seconds =
+        GW_DENSE_ITERATIONS * gw_learning_expected_s(&factor, result->iteration_s, dense_s);
 }
 
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b) {

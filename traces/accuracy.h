@@ -5,7 +5,8 @@
  *      "source": {}, "trainings": [{"algorithm": "topk", "density": 0.01, "workers": 4,
  *      "iterations": [120, 140, null]}]}
  *
- * "goal" is the accuracy to be reached; "iterations" has for each training the first judgement at
+ * "model" names the network: files of one may differ by their "optimizer", and by how long it
+ * "trained". "goal" is the accuracy to be reached; "iterations" has for each training the first judgement at
  * which it was reached, or null if it never was; "judged_every" is the number of iterations between
  * judgements. Dense pipelines need no "density", nor do PyTorch's own hooks, "torch-fp16" and
  * "torch-powersgd".
@@ -30,6 +31,7 @@ struct gw_trainings {
 struct gw_accuracy {
     char *path;
     char *model;
+    char *optimizer;       /* its kind, rate, warm-up, clipping; NULL: not known */
     double goal;           /* (0, 1] */
     uint64_t judged_every; /* iterations between judgements */
     uint64_t trained;      /* iterations of a training; 0: not known */

@@ -94,7 +94,9 @@ class Prediction(ctypes.Structure):
 class Advised(ctypes.Structure):
     _fields_ = [
         ("algorithm", c_char_p),
+        ("density", c_double),
         ("iteration_s", c_double),
+        ("expected_s", c_double),
         ("least", c_double),
         ("median", c_double),
         ("most", c_double),

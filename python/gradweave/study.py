@@ -322,11 +322,15 @@ class Advised:
     """A pipeline that may be recommended.
 
     Trainings of five small networks with it needed `least` to `most` times as many iterations as
-    without compression, `median` in the median; NaN: nobody trained so.
+    without compression, `median` in the median; NaN: nobody trained so. `expected_s` is the time of
+    training for each iteration without compression, where runs that never learnt as much are
+    repeated by ddp.
     """
 
-    algorithm: str | None  # None: ddp with half the bytes, as DDP's bf16 and fp16 hooks send them
+    algorithm: str
+    density: float  # that it is asked for
     iteration_s: float
+    expected_s: float
     least: float
     median: float
     most: float
@@ -336,24 +340,26 @@ def advise(
     model: Path,
     cluster: Path,
     *,
-    density: float = 0.001,
+    density: float | None = None,
     workers: int = 0,
     interference: bool = True,
     accumulate: int = 1,
 ) -> list[Advised]:
     """Lists what `gradweave advise` may recommend, with which training is soonest done first.
 
-    The options are those of `plan`.
+    The options are those of `plan`; without `density` it is the one of the trainings at which
+    training is soonest done.
     """
     most = len(algorithms()) + 2
     taken = (_library.Advised * most)()
     count = ctypes.c_size_t(most)
-    question = _question(model, cluster, workers, density, interference, accumulate)
+    question = _question(model, cluster, workers, density or 1, interference, accumulate)
+    question.density = density or 0
     call("gradweave_advise", byref(question), taken, byref(count))
     return [
         Advised(
-            one.algorithm.decode() if one.algorithm else None,
-            *(getattr(one, name) for name in ("iteration_s", "least", "median", "most")),
+            one.algorithm.decode(),
+            *(getattr(one, name) for name, _ in _library.Advised._fields_[1:]),
         )
         for one in taken[: min(count.value, most)]
     ]

@@ -35,9 +35,7 @@ const percent = (x) => `${(100 * x).toFixed(1)}%`;
 const margin = (x) => (x < 0.995 ? percent(x) : `a factor of ${Number((1 + x).toPrecision(3))}`);
 const factor = (x) => (x === null || x === undefined ? "not known" : `${rough(x)} times`);
 const policyOf = (result) => (result.changed || {}).policy || null;
-const halfName = "half the bytes (bf16 or fp16 hook)";
-const named = (result) => result.algorithm +
-  (result === advice.half_bytes ? ` with ${halfName}` : policyOf(result) ? ` (${policyOf(result)})` : "");
+const named = (result) => result.algorithm + (policyOf(result) ? ` (${policyOf(result)})` : "");
 const style = (name) => `fill:var(--${name})`;
 
 function table(headings, rows) {
@@ -64,9 +62,7 @@ function marks(largest, about) {
 // ---- what was asked, and the answer -----------------------------------------------------------
 
 const find = (key) => results.find((r) => r.algorithm === advice[key] && policyOf(r) === (advice[`${key}_policy`] || null));
-const chosen = advice.recommended_half_bytes ? advice.half_bytes : find("recommended");
-// Behind the results stands that with half the bytes.
-const resultAt = (place) => (place < results.length ? results[place] : advice.half_bytes);
+const chosen = find("recommended");
 // Breaks between its ends, and not before a unit.
 const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)} to ${seconds(r.iteration_high_s)}`.replace(/ (?=\D)/g, "\u00a0") : "not known");
 
@@ -79,7 +75,7 @@ function writeHead() {
     `${bytes(elements * model.bytes_per_element)} of gradients; ${advice.workers} workers, ${cluster.workers_per_node} a node; density ${advice.density}. ` +
     `A worker: ${model.device || "a device that the model does not name"}${advice.rests_on.precision ? ` in ${advice.rests_on.precision}` : ""}` +
     `${model.batch_size ? `, ${count(model.batch_size * (advice.rests_on.micro_batches || 1))} samples an iteration` : ""}.` +
-    `${cluster.within ? ` Within a node: ${cluster.within}.` : ""}${cluster.reach ? ` Collectives reach ${cluster.reach}.` : ""}`;
+    `${cluster.within ? ` Within a node: ${cluster.within}.` : ""}${cluster.reach ? ` Network: ${cluster.reach}.` : ""}`;
 }
 
 // Times as many iterations as without compression, in the trainings that say so.
@@ -98,7 +94,7 @@ function card(term, value, note) {
 // A line of the advice that costs nothing, is soonest with compression, or has the fastest iteration.
 function sayTier(words, tier) {
   if (tier === undefined) return "";
-  const name = tier.algorithm === "bf16" ? halfName : tier.algorithm + (tier.policy ? ` (${tier.policy})` : "");
+  const name = tier.algorithm + (tier.policy ? ` (${tier.policy})` : "");
   const factor = tier.iterations_factor, known = tier.speedup_low === null ? "how far off that may be is not known" : `${rough(tier.speedup_low)} to ${rough(tier.speedup_high)} in 95% of cases`;
   return el("p", {}, el("strong", {}, `${words}: ${name}, ${seconds(tier.iteration_s)}`),
     tier.speedup === 1 ? "" : `: iterations are ${rough(tier.speedup)} times as fast as ${named(find("dense"))}'s (${known})` +
@@ -118,7 +114,7 @@ function writeVerdict() {
     accumulation.samples_per_second_factor >= 1.02 ? el("p", {}, `Gradient accumulation over ${accumulation.micro_batches} micro-batches, in batches four times as large: DistributedDataParallel trains ${rough(accumulation.samples_per_second_factor)} times as many samples a second.`) : "",
     sayTier("Soonest with compression", soonest),
     soonest && fastest && soonest.algorithm === fastest.algorithm ? "" : sayTier("Fastest iteration", fastest),
-    advice.recommended === "ddp" && !advice.recommended_half_bytes ? "" : el("p", { class: "answer" }, `Recommended: ${recommended}.`),
+    advice.recommended === "ddp" ? "" : el("p", { class: "answer" }, `Recommended: ${recommended}.`),
     sayMeasured() || "",
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
@@ -134,7 +130,7 @@ function writeVerdict() {
 function writeBuckets() {
   const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
   const counted = `These times count ${seconds(advice.bucket_besides_s)} for each bucket besides its exchange; the table does not.`;
-  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "No compression shortens training by 2% or more throughout the interval. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
+  const first = `${advice.recommended === "ddp" ? "No compression shortens training by 2% or more throughout the interval. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
   if (list === null && cap === null) {
     return [el("p", {}, `${first}, its buckets left as they are (${byDefault}): no others are 1% faster throughout the interval. ${counted}`)];
   }
@@ -149,7 +145,7 @@ function writeBuckets() {
 function sayMeasured() {
   const m = data.measurements;
   if (!m) return null;
-  const first = named(results[m.first]), predicted = named(resultAt(m.predicted));
+  const first = named(results[m.first]), predicted = named(results[m.predicted]);
   const came = `Measured: ${first} came first of ${count(m.count)} pipelines (${seconds(m.first_s)})`;
   if (m.first === m.predicted) return el("p", {}, `${came}, which is what predictions recommend.`);
   if (m.predicted_s === null) return el("p", {}, `${came}; ${predicted}, which predictions recommend, was not measured.`);
@@ -178,23 +174,18 @@ function breakdownBar(result, scale_s) {
   return el("td", { class: "wide" }, draw("svg", { viewBox: `0 0 ${width} 22`, "aria-hidden": "true", preserveAspectRatio: "none" }, ...bars, range));
 }
 
-// Those that may be recommended, the soonest first, with half the bytes among them; then the others by their iterations.
+// Those that may be recommended, the soonest first; then the others by their iterations.
 function ranked() {
-  const half = advice.half_bytes;
-  const needed = (r) => (advice.goal === "iteration" || !r.iterations_factor ? 1 : r.iterations_factor.median);
-  const order = (a, b) => ("not_recommended" in a) - ("not_recommended" in b) ||
-    ("not_recommended" in a ? a.iteration_s - b.iteration_s : a.iteration_s * needed(a) - b.iteration_s * needed(b));
-  if (half === undefined) return [...results].sort(order);
-  Object.assign(half, { energy_kept: 1, iterations_factor: advice.recommendations.find((r) => r.algorithm === "bf16").iterations_factor });
-  if ("cost" in results[0]) half.cost = (half.iteration_s * results[0].cost) / results[0].iteration_s;
-  return [...results, half].sort(order);
+  const expected = (r) => advice.recommendations.find((one) => one.algorithm === r.algorithm && (one.policy || null) === policyOf(r)).expected_s;
+  return [...results].sort((a, b) => ("not_recommended" in a) - ("not_recommended" in b) ||
+    ("not_recommended" in a ? a.iteration_s - b.iteration_s : expected(a) - expected(b)));
 }
 
 function writeRanking() {
   const scale_s = 2.5 * results[0].iteration_s, priced = "cost" in results[0];
   section("ranking").append(
     data.why ? el("p", {}, data.why.replace(", marked with ?", "")) : "",
-    el("p", {}, "First those that may be recommended, the soonest first: an iteration's time times the median of iterations. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
+    el("p", {}, "First those that may be recommended, the soonest first: an iteration's time times the median of iterations and, for the share of trainings that never got there, a training by ddp. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
       "Energy kept: what one worker sends of a bell-shaped gradient's sum of squares in an iteration. " +
       `Iterations: times as many as without compression, in trainings of five small networks at density ${advice.iterations_density}.`),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
@@ -218,7 +209,7 @@ function describeSpan(span) {
 }
 
 function timeline(entry, end_s) {
-  const result = resultAt(entry.place), left = 100, full = 960, height = 92;
+  const result = results[entry.place], left = 100, full = 960, height = 92;
   let zoom = 1, current = -1;
   const said = el("p", { class: "said", "aria-live": "polite" }, "");
   const svg = draw("svg", { height, role: "img", "aria-label": `Timeline of ${named(result)}: ${seconds(result.iteration_s)} an iteration` });
@@ -275,7 +266,7 @@ function timeline(entry, end_s) {
 }
 
 function writeTimelines() {
-  const end_s = Math.max(...data.timelines.map((entry) => resultAt(entry.place).iteration_s));
+  const end_s = Math.max(...data.timelines.map((entry) => results[entry.place].iteration_s));
   section("timelines").append(
     el("p", {}, "One worker stands for all, which are alike here. All timelines have one scale; the line at the end is where the iteration ends. " +
       "Point at an operation, or go along them with the arrow keys, to see what it is."),
@@ -311,7 +302,7 @@ function writePlan() {
 
 const lines = ["#3f6f9f", "#d98a1f", "#4f9d77"];
 const dashes = [null, "7 4", "2 3"];
-const shown = data.timelines.map((entry) => resultAt(entry.place));
+const shown = data.timelines.map((entry) => results[entry.place]);
 
 function writeScaling() {
   const alone_s = data.model.forward_s + data.model.backward_s + data.model.update_s;

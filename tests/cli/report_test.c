@@ -79,21 +79,13 @@ TEST_IN_FOLDER(names_are_no_markup) {
 
 /* ---- its numbers ----------------------------------------------------------------------------- */
 
-/* The result in that place of the ranking, or behind it that with half the bytes. */
-static const cJSON *result_at(const cJSON *report, const cJSON *place) {
-    const cJSON *found = cJSON_GetArrayItem(item_at(report, "advice.results"), place->valueint);
-    return found != NULL ? found : item_at(report, "advice.half_bytes");
-}
-
-/* The pipeline in that place, and its model, as `simulate` takes them. */
+/* The pipeline in that place of the ranking, as `simulate` takes it. */
 enum { NAME_SIZE = 96 };
 static void name_pipeline(const cJSON *report, const cJSON *place, char out[NAME_SIZE]) {
-    const cJSON *result = result_at(report, place);
+    const cJSON *result = cJSON_GetArrayItem(item_at(report, "advice.results"), place->valueint);
     const cJSON *policy = cJSON_GetObjectItem(cJSON_GetObjectItem(result, "changed"), "policy");
-    bool is_half = place->valueint == cJSON_GetArraySize(item_at(report, "advice.results"));
-    (void)snprintf(out, NAME_SIZE, "%s --algo %s%s%s", is_half ? "half.json" : "model.json",
-                   text_at(result, "algorithm"), policy == NULL ? "" : " --policy ",
-                   policy == NULL ? "" : policy->valuestring);
+    (void)snprintf(out, NAME_SIZE, "model.json --algo %s%s%s", text_at(result, "algorithm"),
+                   policy == NULL ? "" : " --policy ", policy == NULL ? "" : policy->valuestring);
 }
 
 static double simulated_s(const char *folder, const char *pipeline, const char *change) {
@@ -121,12 +113,8 @@ static void check_shown(const char *folder, const cJSON *report, const cJSON *ti
 }
 
 static void make_files(const char *folder) {
-    cJSON *model = ask_document(
-        folder, "gradweave model make resnet50 --gpu a100 --out model.json --json", NULL);
-    cJSON_SetNumberValue(cJSON_GetObjectItem(model, "bytes_per_element"), 2);
-    char *half = cJSON_Print(model);
-    write_text(folder, "half.json", half);
-    cJSON_free(half);
+    (void)ask_document(folder, "gradweave model make resnet50 --gpu a100 --out model.json --json",
+                       NULL);
     (void)ask_document(folder,
                        "gradweave cluster make --nodes 8 --network 10gbit --gpu a100 --out "
                        "cluster.json --json",
@@ -203,7 +191,8 @@ TEST_IN_FOLDER(timelines_are_of_their_iterations) {
     const cJSON *timeline = NULL;
     const cJSON *span = NULL;
     cJSON_ArrayForEach(timeline, item_at(report, "timelines")) {
-        const cJSON *result = result_at(report, item_at(timeline, "place"));
+        const cJSON *result = cJSON_GetArrayItem(item_at(report, "advice.results"),
+                                                 item_at(timeline, "place")->valueint);
         double end_s = 0;
         cJSON_ArrayForEach(span, item_at(timeline, "spans")) {
             assert_true(number_at(span, "start_s") <= number_at(span, "end_s"));

@@ -212,11 +212,11 @@ TEST(a_link_is_put_beside_others_of_its_rate) {
     struct gw_link link;
     assert_ok(gw_link_find("100gbit", false, &arena, &link, &error));
     assert_string_equal(gw_link_reach(&link, &arena),
-                        "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by "
-                        "100gbit-roce, 11.5 GB/s by edr, 6.88 GB/s by 100gbit-efa)");
+                        "100 Gb/s Ethernet, TCP: 12.5 GB/s, of which collectives reach 5 (10 by "
+                        "100gbit-roce, 11.5 by edr, 6.88 by 100gbit-efa)");
     assert_ok(gw_link_find("2.5gbit", false, &arena, &link, &error));
     assert_string_equal(gw_link_reach(&link, &arena),
-                        "0.255 GB/s by 2.5 Gb/s Ethernet, TCP, of 0.312");
+                        "2.5 Gb/s Ethernet, TCP: 0.312 GB/s, of which collectives reach 0.255");
     gw_arena_free(&arena);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "study/survey.h"
+#include "study/advice.h"
 #include "tests/clusters.h"
 #include "tests/test.h"
 
@@ -52,40 +52,6 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
     assert_true(near(advice.buckets_iteration_s,
                      advice.buckets.iteration_s + (double)advice.buckets.group_count * 100e-6,
                      1e-9));
-    gw_advice_free(&advice);
-    gw_cluster_free(&cluster);
-}
-
-/*
- * 10 ms a MiB, of which half the bytes save half; selecting gains nothing. Two tensors, ready after
- * 102 and 104 ms: whole, each in a bucket, the exchanges end after 122 ms; halved, in one bucket,
- * after 114.
- */
-TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
-    struct gw_scenario scenario = ask_about(2, 0.01, 0.1);
-    struct gw_advice advice;
-    struct gw_survey survey;
-    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
-    const struct gw_result *chosen = advice.chosen->result;
-    assert_true(chosen == &advice.half && advice.chosen->place == advice.ranking.count);
-    assert_true(near(chosen->iteration_s, 0.114, 1e-9));
-    assert_true(near(advice.pipeline.plan->iteration_s, 0.114, 1e-9));
-    assert_true(near(advice.explanation.exposed_comm_s, 0.010, 1e-9));
-    assert_true(advice.widest >= chosen->uncertainties &&
-                advice.widest < chosen->uncertainties + chosen->uncertainty_count);
-    assert_ok(gw_survey_make(&advice, &survey, &error));
-    assert_true(survey.shown[0] == advice.ranking.count);
-    double end_s = 0;
-    for (size_t i = 0; i < survey.timelines[0].span_count; i++) {
-        end_s = fmax(end_s, survey.timelines[0].spans[i].end_s);
-    }
-    assert_true(near(end_s, 0.114, 1e-9));
-    for (size_t i = 0; i < survey.change_count; i++) {
-        const struct gw_survey_change *change = &survey.changes[i];
-        bool is_half = strcmp(change->name, "bandwidth") == 0 && change->factor < 1;
-        assert_true(!is_half || near(change->iteration_s[0], 0.124, 1e-9));
-    }
-    gw_survey_free(&survey);
     gw_advice_free(&advice);
     gw_cluster_free(&cluster);
 }

@@ -192,37 +192,53 @@ TEST(trainings_do_not_cover_far_lower_densities) {
     assert_true(find_factor(&shipped, "dense", 1e-12, &found) && found.median == 1);
 }
 
-static void write_trainings(const char *folder, const char *name, unsigned trained,
-                            const char *iterations) {
+static void write_trainings(const char *folder, const char *name, const char *optimizer,
+                            unsigned trained, const char *iterations) {
     char text[512];
     (void)snprintf(text, sizeof text,
                    "{\"schema\": \"gradweave/accuracy@1\", \"model\": \"own\", \"goal\": 0.9, "
-                   "\"trained\": %u, \"trainings\": [{\"algorithm\": \"ddp\", \"workers\": 2, "
+                   "\"optimizer\": \"%s\", \"trained\": %u, \"trainings\": [{\"algorithm\": "
+                   "\"ddp\", \"workers\": 2, "
                    "\"iterations\": [9, 10, 14]}, {\"algorithm\": \"topk\", \"density\": 0.02, "
                    "\"workers\": 2, \"sent\": 1.5, \"iterations\": %s}]}",
-                   trained, iterations);
+                   optimizer, trained, iterations);
     FILE *file = fopen(path_in(folder, name), "w");
     assert_non_null(file);
     (void)fputs(text, file);
     (void)fclose(file);
 }
 
-/* Longer trainings stand for a user's own network, and each run shows in the range. */
+/* Longer trainings stand for a user's own network, and each run shows in the range; of several
+ * optimizers each has a setup of its own. */
 TEST_IN_FOLDER(a_folder_of_own_trainings_is_read) {
     struct gw_learning own;
     struct gw_iterations_factor found;
-    write_trainings(*state, "short.json", 20, "[null, null, null]");
-    write_trainings(*state, "long.json", 90, "[30, null, 25]");
+    write_trainings(*state, "short.json", "SGD", 20, "[null, null, null]");
+    write_trainings(*state, "long.json", "SGD", 90, "[30, null, 25]");
     assert_ok(gw_learning_open(*state, &own, &error));
     assert_true(find_factor(&own, "topk", 0.01, &found) && found.density == 0.02);
     assert_true(found.median == 3 && found.low == 2.5 && found.high == 3);
     assert_true(found.networks == 1 && found.runs == 3 && found.failed == 1 && found.sent == 1.5);
-    gw_learning_find_half(&own, 0.01, &found); /* that the folder says nothing of */
+    /* One run of three is repeated by iterations of 7 s. */
+    assert_true(near(gw_learning_expected_s(&found, 2, 7), 3 * 2 + 7.0 / 3, 1e-12));
+    assert_true(near(gw_learning_break_even(&found), 3 / (2.0 / 3), 1e-12));
+    assert_true(find_factor(&own, "torch-fp16", 0.01, &found)); /* the folder says nothing of it */
     assert_true(found.median == 1 && found.runs == 0);
     gw_learning_close(&own);
     assert_ok(gw_learning_open(path_in(*state, "short.json"), &own, &error));
     assert_true(find_factor(&own, "topk", 0.01, &found) && isinf(found.median));
     assert_true(isnan(found.low) && found.failed == 3);
     gw_learning_close(&own);
+    write_trainings(*state, "other.json", "AdamW", 20, "[20]");
+    assert_ok(gw_learning_open(*state, &own, &error));
+    assert_true(find_factor(&own, "topk", 0.01, &found) && found.median == 2.5);
+    assert_true(found.networks == 1 && found.setups == 2 && found.runs == 4 && found.failed == 1);
+    gw_learning_close(&own);
     assert_int_equal(gw_learning_open(path_in(*state, "none"), &own, &error), GW_BAD_INPUT);
+    (void)setenv("GRADWEAVE_DATA", *state, 1); /* which has no folder of trainings */
+    assert_ok(gw_learning_open(NULL, &own, &error));
+    assert_true(own.count == 0 && find_factor(&own, "bf16", 0.01, &found) && found.median == 1);
+    assert_false(find_factor(&own, "topk", 0.01, &found));
+    gw_learning_close(&own);
+    (void)setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
 }

@@ -134,13 +134,15 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--force", action="store_true", help="replace files that exist")
         return verb
 
-    def add_density(verb: argparse.ArgumentParser) -> None:
+    def add_density(
+        verb: argparse.ArgumentParser, default: float | None = 0.001, said: str = "0.001"
+    ) -> None:
         verb.add_argument(
             "--density",
             type=_share,
-            default=0.001,
+            default=default,
             metavar="R",
-            help="share of elements that sparse pipelines send (0.001)",
+            help=f"share of elements that sparse pipelines send ({said})",
         )
 
     def add_time(verb: argparse.ArgumentParser, text: str) -> None:
@@ -236,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_time(verb, "to calibrate ")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
-    add_density(verb)
+    add_density(verb, None, "the one at which recorded trainings are soonest done")
 
     text = "Trains a network of gradweave's own, to try a pipeline on."
     verb = add("train-example", text, of_job=False, writes=False)
@@ -372,14 +374,16 @@ class _Study:
         self.recording.write(self.model, name, noise=self.noise)
 
     def advise(self) -> list[Advised]:
-        """What may be recommended, by all that is recorded so far."""
+        """What may be recommended, by all that is recorded so far; settles the density."""
         setting = self.setting()
-        return advise(
+        found = advise(
             setting.model,
             setting.cluster,
             density=self.asked.density,
             workers=dist.get_world_size(),
         )
+        self.asked.density = found[0].density
+        return found
 
     def validate(self, names: list[str], out: str | None) -> Validation:
         """Plans are made with the model so far; predictions with all that is recorded meanwhile."""
@@ -494,9 +498,9 @@ def _advise_in(asked: argparse.Namespace, folder: str, noise: str, copies: _Copi
     study = _Study(asked, copies, model, cluster, noise, job.Recording(the_job))
     _say_progress("recording the job ...")
     study.record(asked.iterations)
-    _calibrate_in(the_job, cluster, asked.density, asked.time)
-    setting = study.setting()
-    planned, kept = advice.choose(the_job, study.advise(), setting.plan)
+    _calibrate_in(the_job, cluster, asked.density or 0.01, asked.time)
+    advised = study.advise()
+    planned, kept = advice.choose(the_job, advised, study.setting().plan)
     _say_progress(f"running {planned.algorithm} and DistributedDataParallel ...\n")
     names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -125,11 +124,6 @@ def energy_kept(job: Job, planned: Plan) -> float:
     return 1 - lost / whole if whole > 0 else 1.0
 
 
-def _duration_s(one: Advised) -> float:
-    """How long training takes, in iterations of one without compression."""
-    return one.iteration_s * (1 if math.isnan(one.median) else one.median)
-
-
 def choose(
     job: Job, advised: Sequence[Advised], plan: Callable[[str], Plan]
 ) -> tuple[Plan, float]:
@@ -138,10 +132,10 @@ def choose(
     Takes those that may be recommended, and of these, if there are any, those that compress.
     Returns the share that the pipeline keeps too; all ranks call it, alike.
     """
-    able = [one for one in advised if one.algorithm and not has_server(one.algorithm)]
+    able = [one for one in advised if not has_server(one.algorithm)]
     able = [one for one in able if is_sparse(one.algorithm)] or able
-    soonest_s = min(map(_duration_s, able))
-    alike = {one.algorithm for one in able if _duration_s(one) <= _ALIKE * soonest_s}
+    soonest_s = min(one.expected_s for one in able)
+    alike = {one.algorithm for one in able if one.expected_s <= _ALIKE * soonest_s}
     plans = [plan(algorithm) for algorithm in sorted(alike)]
     kept = [(energy_kept(job, planned), planned) for planned in plans]
     share, planned = max(kept, key=lambda pair: pair[0])
@@ -166,17 +160,6 @@ def _needed(one: Advised) -> str:
         f"needed {one.least:.2g} to {one.most:.2g} times as many iterations as without compression "
         f"(median {one.median:.2g})"
     )
-
-
-def _of_half(advised: Sequence[Advised], ddp_s: float) -> list[str]:
-    """Says what DDP with half the bytes takes, where that is predicted to be faster than DDP."""
-    return [
-        "Half the bytes: DistributedDataParallel with torch.distributed.algorithms.ddp_comm_hooks."
-        f"default_hooks.bf16_compress_hook or fp16_compress_hook takes "
-        f"{_milliseconds(one.iteration_s)} by prediction, and such trainings {_needed(one)}."
-        for one in advised
-        if one.algorithm is None and one.iteration_s < ddp_s
-    ]
 
 
 def lines(
@@ -225,7 +208,6 @@ def lines(
             f"{gain.sure:.2f} times as many iterations. Trainings of five small networks with it "
             f"{_needed(trained)}. Compare accuracies before you keep it.",
         ]
-    said += _of_half(advised, ddp.iteration_s)
     why = of_buckets.why_not()
     if why:
         said.append(f"Without loss: no change of DistributedDataParallel's buckets: {why}.")
