@@ -7,7 +7,7 @@ struct options {
     struct gw_choice_changes changes;
     struct gw_network_options network;
     int format;
-    const char *algorithm, *out;
+    const char *algorithm, *plan, *out;
 };
 
 static const char *const formats[] = {"goal", NULL};
@@ -19,6 +19,10 @@ static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, scenario), .table = gw_scenario_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
      .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
+    {"plan", 0, "PLAN.json", GW_TEXT, offsetof(struct options, plan),
+     .help = "Groups from a plan file instead of the algorithm's own policy; a mixed plan takes no "
+             "--algo",
+     .names = GW_NAMES_FILES},
     {"out", 0, "FILE", GW_TEXT, offsetof(struct options, out),
      .help = "Where to write the schedule", .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, changes), .table = gw_changes_table},
@@ -34,28 +38,52 @@ static const struct gw_option option_table[] = {
 static const struct gw_option_rule rules[] = {
     GW_NEEDS_MODEL("MODEL"),
     GW_NEEDS_CLUSTER("cluster"),
-    {NULL, GW_NEEDS, "algo", "expected --algo ALGORITHM (gradweave list algorithms)"},
+    {NULL, GW_NEEDS, "algo plan",
+     "expected --algo ALGORITHM (gradweave list algorithms), or --plan with a mixed plan"},
     {NULL, GW_NEEDS, "out", "expected --out FILE"},
     {0},
 };
 
 static enum gw_status answer_export(const struct options *options, struct gw_scenario *scenario,
-                                    struct gw_error *error) {
-    struct gw_goal_export export = {.scenario = scenario,
-                                    .algorithm = options->algorithm,
-                                    .path = options->out,
-                                    .changes = options->changes,
-                                    .network = options->network};
+                                    const struct gw_plan *plan, struct gw_error *error) {
+    struct gw_goal_export export = {
+        .scenario = scenario,
+        .algorithm = plan != NULL && plan->ways != NULL ? GW_MIXED : options->algorithm,
+        .plan = plan,
+        .path = options->out,
+        .changes = options->changes,
+        .network = options->network};
     GW_TRY(gw_goal_export(&export, error));
     return gw_print_export(&export, options->output.json, error);
 }
 
-static enum gw_status answer_export_scenario(void *values, struct gw_error *error) {
-    const struct options *options = values;
+static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
+                                struct gw_error *error) {
+    double density = options->scenario.density;
+    GW_TRY(gw_scenario_read_plan(options->plan, &options->scenario, plan, error));
+    return gw_plan_check_choices(plan, options->plan, options->algorithm != NULL, &options->changes,
+                                 density, error);
+}
+
+static enum gw_status answer_export_scenario(struct options *options, struct gw_plan *plan,
+                                             struct gw_error *error) {
     struct gw_scenario scenario;
+    bool planned = options->plan != NULL;
+    GW_TRY(planned ? read_plan(options, plan, error) : GW_OK);
     GW_TRY(gw_scenario_open(&options->scenario, &scenario, error));
-    enum gw_status status = answer_export(options, &scenario, error);
+    enum gw_status status =
+        planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
+    if (status == GW_OK) {
+        status = answer_export(options, &scenario, planned ? plan : NULL, error);
+    }
     gw_scenario_close(&scenario);
+    return status;
+}
+
+static enum gw_status answer_export_verb(void *values, struct gw_error *error) {
+    struct gw_plan plan = {0};
+    enum gw_status status = answer_export_scenario(values, &plan, error);
+    gw_plan_free(&plan);
     return status;
 }
 
@@ -64,12 +92,13 @@ static struct options options;
 const struct gw_verb gw_verb_export = {
     .name = "export",
     .title = "writes a pipeline's schedule as a file for other programs",
-    .usage = "goal MODEL --cluster CLUSTER --algo ALGORITHM --out FILE",
+    .usage = "goal MODEL --cluster CLUSTER --algo ALGORITHM --out FILE\n"
+             "goal MODEL --cluster CLUSTER --plan PLAN.json --out FILE",
     .about = "Writes an iteration of a pipeline as a GOAL schedule: the compute of every worker, "
              "and the messages of its collectives.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = answer_export_scenario,
+    .answer = answer_export_verb,
 };

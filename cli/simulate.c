@@ -182,16 +182,10 @@ static enum gw_status answer_simulate(const struct options *options,
                                       const struct gw_scenario *scenario,
                                       const struct gw_plan *plan, const char *note,
                                       struct gw_error *error) {
-    const struct gw_algorithm *preset = NULL;
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     struct gw_result result;
-    if (plan != NULL && plan->ways != NULL) {
-        algorithm = gw_algorithm_mixed(plan);
-    } else {
-        GW_TRY(gw_algorithm_find(options->algorithm, &preset, error));
-        GW_TRY(gw_algorithm_change(preset, &options->changes, &algorithm, error));
-    }
+    GW_TRY(gw_algorithm_choose(options->algorithm, &options->changes, plan, &algorithm, error));
     enum gw_status status = gw_pipeline_open(scenario, &algorithm, plan, &pipeline, error);
     if (status == GW_BAD_INPUT && plan != NULL) {
         gw_error_prefix(error, options->plan);

@@ -334,4 +334,9 @@ enum gw_status gw_algorithm_change(const struct gw_algorithm *preset,
                                    const struct gw_choice_changes *changes,
                                    struct gw_algorithm *out, struct gw_error *error);
 
+/* The algorithm of that name with changed choices, or that of `plan` (NULL: none) if it is mixed. */
+enum gw_status gw_algorithm_choose(const char *name, const struct gw_choice_changes *changes,
+                                   const struct gw_plan *plan, struct gw_algorithm *out,
+                                   struct gw_error *error);
+
 #endif

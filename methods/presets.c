@@ -236,3 +236,15 @@ enum gw_status gw_algorithm_change(const struct gw_algorithm *preset,
                : gw_fail(error, GW_BAD_INPUT, "exchange %s: expected %s, got %s",
                          out->exchange->name, out->exchange->needed, out->compressor->name);
 }
+
+enum gw_status gw_algorithm_choose(const char *name, const struct gw_choice_changes *changes,
+                                   const struct gw_plan *plan, struct gw_algorithm *out,
+                                   struct gw_error *error) {
+    const struct gw_algorithm *preset = NULL;
+    if (plan != NULL && plan->ways != NULL) {
+        *out = gw_algorithm_mixed(plan);
+        return GW_OK;
+    }
+    GW_TRY(gw_algorithm_find(name, &preset, error));
+    return gw_algorithm_change(preset, changes, out, error);
+}

@@ -74,15 +74,15 @@ static enum gw_status export_schedule(struct gw_goal_export *export,
 }
 
 enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *error) {
-    const struct gw_algorithm *preset = NULL;
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     export->network.level = GW_LEVEL_MESSAGES;
     GW_TRY(gw_network_apply(&export->network, export->scenario, error));
-    GW_TRY(gw_algorithm_find(export->algorithm, &preset, error));
-    GW_TRY(gw_algorithm_change(preset, &export->changes, &algorithm, error));
-    GW_TRY(gw_pipeline_open(export->scenario, &algorithm, NULL, &pipeline, error));
-    enum gw_status status = export_schedule(export, &pipeline, error);
+    GW_TRY(
+        gw_algorithm_choose(export->algorithm, &export->changes, export->plan, &algorithm, error));
+    GW_TRY(gw_pipeline_open(export->scenario, &algorithm, export->plan, &pipeline, error));
+    enum gw_status status = gw_pipeline_open_costs(true, &pipeline, error);
+    status = status == GW_OK ? export_schedule(export, &pipeline, error) : status;
     gw_note_devices(export->scenario, &algorithm, &export->notes);
     gw_pipeline_close(&pipeline);
     return status;

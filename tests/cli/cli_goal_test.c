@@ -114,4 +114,19 @@ TEST(an_exported_schedule_takes_what_messages_take) {
     }
 }
 
+TEST(an_exported_mixed_plan_takes_what_messages_take) {
+    struct gw_random *random = random_stream(1);
+    char text[4096];
+    for (int trial = gw_trials(10); trial > 0; trial--) {
+        make_random_model(*state, random, text, sizeof text);
+        struct answer planned =
+            ask(*state,
+                "gradweave plan random.json --cluster small.json --workers %d --policy "
+                "optimal --choices dense,topk:0.1,topk:0.001 --out chosen.json --force",
+                (int)(2 + gw_random_below(random, 7)));
+        assert_int_equal(planned.status, 0);
+        check_round_trip(*state, "random.json --cluster small.json --plan chosen.json");
+    }
+}
+
 FIXTURES(make_inputs, remove_folder)
