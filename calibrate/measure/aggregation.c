@@ -33,6 +33,7 @@ struct aggregation_memory {
     struct gw_vector_pools *vectors;
     struct gw_memory memory;
     double density;
+    bool delivers; /* a trainer's session copies decoded gradients to the trainer's memory */
     size_t workers, max_elements;
     size_t evicted_bytes;
     double evict_s;           /* duration of an eviction */
@@ -220,11 +221,30 @@ static float *next_vector(const struct measured_aggregation *aggregation, size_t
  * worker, or of a part of each. Their values are those of any floats, read as codes. */
 static struct gw_codes next_codes(const struct measured_aggregation *aggregation) {
     const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
-    struct gw_codes codes = {.compressor = &gw_compressor_int8, .payloads = 1};
-    codes.elements = aggregation->elements;
-    codes.bytes = gw_pool_next(&aggregation_memory->vectors->gradient,
-                               (size_t)gw_code_bytes(codes.compressor, codes.elements));
+    bool adds = aggregation->by == GW_DECODE_ADD;
+    struct gw_codes codes = {.compressor = &gw_compressor_int8,
+                             .payloads = adds ? aggregation_memory->workers : 1};
+    codes.elements = gw_part_elements(aggregation->elements, codes.payloads);
+    codes.bytes =
+        gw_pool_next(&aggregation_memory->vectors->gradient,
+                     codes.payloads * (size_t)gw_code_bytes(codes.compressor, codes.elements));
     return codes;
+}
+
+/* Decodes codes of a worker, or sums those of a part of all. */
+static enum gw_status run_decoder(const struct measured_aggregation *aggregation,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &aggregation->aggregation_memory->memory;
+    const struct gw_codes codes = next_codes(aggregation);
+    bool adds = aggregation->by == GW_DECODE_ADD;
+    float *to = next_vector(aggregation, codes.elements);
+    size_t bytes = codes.elements * sizeof *to;
+    GW_TRY(adds ? memory->does->clear(memory, to, bytes, error) : GW_OK);
+    GW_TRY(memory->does->decode(memory, &codes, codes.elements, 1, adds, to, error));
+    return !adds && aggregation->aggregation_memory->delivers
+               ? memory->does->copy(memory, next_vector(aggregation, codes.elements), to, bytes,
+                                    error)
+               : GW_OK;
 }
 
 static enum gw_status run_aggregator(void *context, struct gw_error *error) {
@@ -261,12 +281,8 @@ static enum gw_status run_aggregator(void *context, struct gw_error *error) {
         return does->add(memory, sums, next_vector(aggregation, elements), 1, elements, error);
     }
     case GW_DECODE:
-    case GW_DECODE_ADD: {
-        const struct gw_codes codes = next_codes(aggregation);
-        float *to = next_vector(aggregation, elements);
-        return does->decode(memory, &codes, elements, 1, aggregation->by == GW_DECODE_ADD, to,
-                            error);
-    }
+    case GW_DECODE_ADD:
+        return run_decoder(aggregation, error);
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,
                                   gw_elements_kept(elements, aggregation->density), 0,
@@ -323,6 +339,7 @@ static enum gw_status open_workspace(struct gw_point_survey *survey,
     *aggregation_memory =
         (struct aggregation_memory){.vectors = &survey->vectors,
                                     .density = calibration->density,
+                                    .delivers = calibration->backward != NULL,
                                     .workers = workers,
                                     .max_elements = calibration->max_elements,
                                     .evicted_bytes = (size_t)(share * (double)evicted_bytes)};
