@@ -10,6 +10,7 @@ struct options {
     struct gw_scenario_options scenario;
     struct gw_making_options made;
     const char *policy, *compressor, *exchange, *out, *sweep;
+    const char *gradients;
     struct gw_mixed_request mixed;
     bool explain;
 };
@@ -38,9 +39,12 @@ static const struct gw_option option_table[] = {
          "Ways to travel of which the optimal plan gives each group one: dense, and compressors "
          "with a density, such as dense,topk:0.01,topk:0.001"},
     {"keep", 0, "SHARE", GW_POSITIVE, IN(mixed.keep), .maximum = 1,
-     .help = "With --choices: keep at least that share of a bell-shaped gradient's energy, the sum "
-             "of its squares",
+     .help = "With --choices: keep at least that share of the gradient's energy, the sum of its "
+             "squares",
      .otherwise = "any"},
+    {"gradients", 0, "FILE", GW_TEXT, IN(gradients),
+     .help = "With --choices: the energy of each tensor by the recorded gradients in FILE",
+     .otherwise = "bell-shaped ones", .names = GW_NAMES_FILES},
     {"explain", 0, NULL, GW_FLAG, IN(explain),
      .help = "Say when each group of the (best) plan is ready and exchanged, and who waits"},
     {"out", 'o', "FILE", GW_TEXT, IN(out),
@@ -64,12 +68,26 @@ static const struct gw_option_rule rules[] = {
      "--choices: expected none of --compressor, --exchange and --sweep beside it"},
     {"choices", GW_NEEDS, "policy=optimal", "--choices: expected --policy optimal with it"},
     {"keep", GW_NEEDS, "choices", "--keep: expected --choices with it"},
+    {"gradients", GW_NEEDS, "choices", "--gradients: expected --choices with it"},
     {"sweep", GW_EXCLUDES, "explain",
      "--sweep: expected no --explain beside it, which is for one plan"},
     {0},
 };
 
 /* ---- plans --------------------------------------------------------------------------------- */
+
+static enum gw_status plan_mixed(const struct options *options, const struct gw_scenario *scenario,
+                                 struct gw_plans *plans, struct gw_error *error) {
+    struct gw_mixed_request request = options->mixed;
+    struct gw_recorded_gradients gradients = {0};
+    if (options->gradients != NULL) {
+        GW_TRY(gw_recorded_gradients_read(options->gradients, &gradients, error));
+        request.gradients = &gradients;
+    }
+    enum gw_status status = gw_plans_make_mixed(scenario, &request, plans, error);
+    gw_recorded_gradients_free(&gradients);
+    return status;
+}
 
 static enum gw_status plan(const struct options *options, const struct gw_scenario *scenario,
                            struct gw_plans *plans, struct gw_error *error) {
@@ -83,7 +101,7 @@ static enum gw_status plan(const struct options *options, const struct gw_scenar
                        options->out);
     }
     if (options->mixed.choices != NULL) {
-        GW_TRY(gw_plans_make_mixed(scenario, &options->mixed, plans, error));
+        GW_TRY(plan_mixed(options, scenario, plans, error));
     } else {
         GW_TRY(gw_plans_make(scenario, options->compressor, options->exchange, options->policy,
                              plans, error));

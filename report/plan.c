@@ -292,7 +292,8 @@ static void print_ways(const struct gw_model *model, const struct gw_plans *made
         }
     }
     gw_table_print_and_close(table);
-    gw_print("\n%.4g%% of a bell-shaped gradient's energy is kept\n", 100 * made->energy_kept);
+    gw_print("\n%.4g%% of %s energy is kept\n", 100 * made->energy_kept,
+             made->energy_generated ? "a bell-shaped gradient's" : "the recorded gradients'");
 }
 
 static void print_table(const struct gw_scenario *scenario, const struct gw_plans *made,

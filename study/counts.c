@@ -16,11 +16,9 @@ enum { WARMUP = 500, MOST_TRAINED = 1000 };
 
 /* ---- recorded gradients -------------------------------------------------------------------- */
 
-/* Finds the recorded tensor of each of the schedule's, which run from the model's last to its
- * first. */
-static enum gw_status match_tensors(const struct gw_model *model,
-                                    const struct gw_recorded_gradients *recorded, size_t *out,
-                                    struct gw_error *error) {
+enum gw_status gw_recorded_gradients_match(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_model *model, size_t *out,
+                                           struct gw_error *error) {
     for (size_t i = 0; i < model->tensor_count; i++) {
         const struct gw_tensor *tensor = &model->tensors[model->tensor_count - 1 - i];
         size_t tried = 0;
@@ -44,7 +42,8 @@ static enum gw_status match_tensors(const struct gw_model *model,
     return GW_OK;
 }
 
-/* Checks the number of workers, and allocates the list of match_tensors(), the caller's. */
+/* Checks the number of workers, and allocates the list of gw_recorded_gradients_match(), the
+ * caller's. */
 static enum gw_status find_tensors(const struct gw_scenario *scenario,
                                    const struct gw_recorded_gradients *recorded, size_t **out,
                                    struct gw_error *error) {
@@ -59,7 +58,7 @@ static enum gw_status find_tensors(const struct gw_scenario *scenario,
     if (*out == NULL) {
         return gw_fail_memory(error, "counting");
     }
-    enum gw_status status = match_tensors(scenario->model, recorded, *out, error);
+    enum gw_status status = gw_recorded_gradients_match(recorded, scenario->model, *out, error);
     if (status != GW_OK) {
         free(*out);
     }

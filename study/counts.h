@@ -5,6 +5,14 @@
 #include "study/predict.h"
 #include "study/scenario.h"
 
+/*
+ * Finds the recorded tensor of each of the model's, which a schedule has from the last to the
+ * first: out[i] is that of tensor_count - 1 - i. Fails where one was not recorded.
+ */
+enum gw_status gw_recorded_gradients_match(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_model *model, size_t *out,
+                                           struct gw_error *error);
+
 /* Counts that a prediction uses, and their description for its result. */
 struct gw_taken_counts {
     struct gw_counts own;           /* read or trained */

@@ -7,14 +7,18 @@
 #include "kernels/codes.h"
 #include "kernels/gradients/emulation.h"
 #include "kernels/kernels.h"
+#include "study/counts.h"
 #include "traces/traces.h"
 
-/* Size of the sampled gradient, and iterations for compressors to adapt. */
-enum { SAMPLE = 1 << 16, ADAPTING = 60 };
+/* Size of a generated gradient, iterations for compressors to adapt, and recorded samples that
+ * count of each tensor. */
+enum { GENERATED = 1 << 16, ADAPTING = 60, MOST_RECORDED = 8 };
 
-/* A gradient of norm 1, for which ExDyna's first threshold is made, and room to select from it. */
+/* A gradient, and room to select from it. */
 struct gradient_sample {
-    float *gradient, *u; /* [SAMPLE] */
+    float *gradient, *u; /* [count] */
+    size_t count;
+    double energy;
     struct gw_workspace workspace;
     struct gw_selection found;
     struct gw_task task;
@@ -37,7 +41,7 @@ static enum gw_status select_settled(struct gradient_sample *sample,
     sample->task.iteration = 0;
     enum gw_status status = gw_state_open(compressor, &sample->task, &sample->task.state, error);
     for (int i = 0; i < times && status == GW_OK; i++) {
-        memset(sample->u, 0, SAMPLE * sizeof *sample->u);
+        memset(sample->u, 0, sample->count * sizeof *sample->u);
         status = gw_compress(compressor, &sample->task, &sample->found, error);
         if (status == GW_OK) {
             gw_state_observe(compressor, sample->task.state, &sample->found.count);
@@ -53,17 +57,17 @@ static enum gw_status select_settled(struct gradient_sample *sample,
 static enum gw_status find_code_error(struct gradient_sample *sample,
                                       const struct gw_compressor *compressor, double *energy,
                                       struct gw_error *error) {
-    struct gw_codes codes = {.compressor = compressor, .payloads = 1, .elements = SAMPLE};
-    codes.bytes = calloc(gw_code_bytes(compressor, SAMPLE), 1);
+    struct gw_codes codes = {.compressor = compressor, .payloads = 1, .elements = sample->count};
+    codes.bytes = calloc(gw_code_bytes(compressor, sample->count), 1);
     if (codes.bytes == NULL) {
         return gw_fail_memory(error, "sampling a gradient");
     }
-    memset(sample->u, 0, SAMPLE * sizeof *sample->u);
+    memset(sample->u, 0, sample->count * sizeof *sample->u);
     enum gw_status status = gw_encode(&sample->task, false, &codes, error);
     *energy = 0;
     if (status == GW_OK) {
-        gw_decode(&codes, SAMPLE, 1, sample->u);
-        for (size_t i = 0; i < SAMPLE; i++) {
+        gw_decode(&codes, sample->count, 1, sample->u);
+        for (size_t i = 0; i < sample->count; i++) {
             double missed = (double)sample->gradient[i] - sample->u[i];
             *energy += missed * missed;
         }
@@ -72,15 +76,22 @@ static enum gw_status find_code_error(struct gradient_sample *sample,
     return status;
 }
 
+/* Finds the share of the sample's energy that a worker sends; gradients of 0 count as sent. */
 static enum gw_status keep_sample(struct gradient_sample *sample,
                                   const struct gw_compressor *compressor, double density,
                                   double *share, struct gw_error *error) {
-    double whole = 0;
-    GW_TRY(gw_gradient_fill(sample->gradient, SAMPLE, 1 / sqrt(SAMPLE), 1, 0, error));
+    sample->energy = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        sample->energy += (double)sample->gradient[i] * sample->gradient[i];
+    }
+    *share = 1;
+    if (compressor == &gw_compressor_none || sample->energy == 0) {
+        return GW_OK;
+    }
     sample->task = (struct gw_task){.u = sample->u,
                                     .gradient = sample->gradient,
-                                    .n = SAMPLE,
-                                    .k = (size_t)gw_elements_kept(SAMPLE, density),
+                                    .n = sample->count,
+                                    .k = (size_t)gw_elements_kept(sample->count, density),
                                     .workers = 1,
                                     .seed = 1,
                                     .workspace = &sample->workspace};
@@ -90,32 +101,106 @@ static enum gw_status keep_sample(struct gradient_sample *sample,
         double magnitude = fabs((double)sample->found.entries[i].value);
         sample->task.threshold = fmin(sample->task.threshold, magnitude);
     }
-    for (size_t i = 0; i < SAMPLE; i++) {
-        whole += (double)sample->gradient[i] * sample->gradient[i];
-    }
     if (compressor->code.bits > 0) {
         double missed = 0;
         GW_TRY(find_code_error(sample, compressor, &missed, error));
-        *share = fmax(0, 1 - missed / whole);
+        *share = fmax(0, 1 - missed / sample->energy);
         return GW_OK;
     }
     GW_TRY(select_settled(sample, compressor, error));
-    *share = energy_of(&sample->found) / whole;
+    *share = energy_of(&sample->found) / sample->energy;
     return GW_OK;
+}
+
+static enum gw_status open_sample(struct gradient_sample *sample, size_t most,
+                                  struct gw_error *error) {
+    *sample = (struct gradient_sample){.gradient = calloc(most, sizeof *sample->gradient),
+                                       .u = calloc(most, sizeof *sample->u)};
+    return sample->gradient == NULL || sample->u == NULL
+               ? gw_fail_memory(error, "sampling a gradient")
+               : GW_OK;
+}
+
+static void close_sample(struct gradient_sample *sample) {
+    free(sample->gradient);
+    free(sample->u);
+    gw_selection_free(&sample->found);
+    gw_workspace_free(&sample->workspace);
 }
 
 enum gw_status gw_energy_kept(const struct gw_compressor *compressor, double density, double *share,
                               struct gw_error *error) {
-    struct gradient_sample sample = {.gradient = calloc(SAMPLE, sizeof *sample.gradient),
-                                     .u = calloc(SAMPLE, sizeof *sample.u)};
-    *share = 1;
-    enum gw_status status = compressor == &gw_compressor_none ? GW_OK
-                            : sample.gradient == NULL || sample.u == NULL
+    struct gradient_sample sample;
+    enum gw_status status = open_sample(&sample, GENERATED, error);
+    if (status == GW_OK) {
+        /* A gradient of norm 1, for which ExDyna's first threshold is made. */
+        sample.count = GENERATED;
+        status = gw_gradient_fill(sample.gradient, GENERATED, 1 / sqrt(GENERATED), 1, 0, error);
+    }
+    status = status == GW_OK ? keep_sample(&sample, compressor, density, share, error) : status;
+    close_sample(&sample);
+    return status;
+}
+
+/* ---- recorded gradients -------------------------------------------------------------------- */
+
+/* Fills in the samples of a tensor by all workers in the last iterations, at most MOST_RECORDED;
+ * returns how much energy the tensor has for each that the sample has. */
+static double fill_recorded(const struct gw_recorded_gradients *recorded, size_t tensor,
+                            struct gradient_sample *sample) {
+    size_t lists = recorded->workers * recorded->iteration_count;
+    size_t count = lists < MOST_RECORDED ? lists : MOST_RECORDED;
+    const struct gw_recorded_tensor *of = &recorded->tensors[tensor];
+    sample->count = count * of->sampled;
+    for (size_t i = 0; i < count; i++) {
+        size_t list = lists - 1 - i;
+        gw_recorded_gradients_fill(recorded, list / recorded->workers, list % recorded->workers,
+                                   tensor, sample->gradient + i * of->sampled);
+    }
+    return (double)of->elements / (double)of->sampled;
+}
+
+static enum gw_status lose_recorded(const struct gw_recorded_gradients *recorded,
+                                    const struct gw_model *model, const struct gw_way *way,
+                                    const size_t *tensors, struct gradient_sample *sample,
+                                    double *lost, struct gw_error *error) {
+    size_t count = model->tensor_count;
+    double whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        double share = 0;
+        double times = fill_recorded(recorded, tensors[count - 1 - i], sample);
+        GW_TRY(keep_sample(sample, way->compressor, way->density, &share, error));
+        lost[i] = fmax(0, 1 - share) * times * sample->energy;
+        whole += times * sample->energy;
+    }
+    for (size_t i = 0; i < count && whole > 0; i++) {
+        lost[i] /= whole;
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_energy_lost(const struct gw_model *model, const struct gw_way *way,
+                              const struct gw_recorded_gradients *recorded, double *lost,
+                              struct gw_error *error) {
+    if (recorded == NULL) {
+        double elements = (double)gw_model_elements(model);
+        double kept = 1;
+        GW_TRY(gw_energy_kept(way->compressor, way->density, &kept, error));
+        for (size_t i = 0; i < model->tensor_count; i++) {
+            lost[i] = fmax(0, 1 - kept) * (double)model->tensors[i].elements / elements;
+        }
+        return GW_OK;
+    }
+    struct gradient_sample sample = {0};
+    size_t *tensors = calloc(model->tensor_count, sizeof *tensors);
+    enum gw_status status = tensors == NULL
                                 ? gw_fail_memory(error, "sampling a gradient")
-                                : keep_sample(&sample, compressor, density, share, error);
-    free(sample.gradient);
-    free(sample.u);
-    gw_selection_free(&sample.found);
-    gw_workspace_free(&sample.workspace);
+                                : gw_recorded_gradients_match(recorded, model, tensors, error);
+    status =
+        status == GW_OK ? open_sample(&sample, MOST_RECORDED * recorded->sample, error) : status;
+    status = status == GW_OK ? lose_recorded(recorded, model, way, tensors, &sample, lost, error)
+                             : status;
+    close_sample(&sample);
+    free(tensors);
     return status;
 }

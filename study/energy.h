@@ -3,6 +3,8 @@
 #define GW_STUDY_ENERGY_H
 
 #include "methods/methods.h"
+#include "traces/gradients.h"
+#include "traces/traces.h"
 
 /*
  * Finds the share of a bell-shaped gradient's energy that one worker sends in one iteration,
@@ -10,6 +12,16 @@
  * selects as many elements as asked for. Codes keep all but the energy of their rounding.
  */
 enum gw_status gw_energy_kept(const struct gw_compressor *compressor, double density, double *share,
+                              struct gw_error *error);
+
+/*
+ * Finds the share of the whole gradient's energy that each tensor loses if it goes that way: lost
+ * [tensors]. By recorded gradients a tensor has the energy of its samples by all workers in the
+ * last iterations, of which the compressor keeps what it selects; without any (NULL) every tensor
+ * has as much of a bell-shaped gradient's energy as of its elements.
+ */
+enum gw_status gw_energy_lost(const struct gw_model *model, const struct gw_way *way,
+                              const struct gw_recorded_gradients *recorded, double *lost,
                               struct gw_error *error);
 
 #endif

@@ -113,21 +113,6 @@ static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixt
     return GW_OK;
 }
 
-/* Every tensor has as much of the gradient's energy as of its elements, bell-shaped. */
-static enum gw_status lose_energy(const struct gw_model *model, struct mixture *choices,
-                                  struct gw_error *error) {
-    double elements = (double)gw_model_elements(model);
-    for (size_t k = 0; k < choices->count; k++) {
-        double kept = 1;
-        GW_TRY(gw_energy_kept(choices->ways[k].compressor, choices->ways[k].density, &kept, error));
-        for (size_t i = 0; i < model->tensor_count; i++) {
-            choices->lost[k * model->tensor_count + i] =
-                fmax(0, 1 - kept) * (double)model->tensors[i].elements / elements;
-        }
-    }
-    return GW_OK;
-}
-
 /* ---- plans --------------------------------------------------------------------------------- */
 
 static enum gw_status note_derivations(const struct mixture *choices, struct gw_plan *plan,
@@ -161,7 +146,10 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
         gw_arena_zeros(&out->arena, choices->count * model->tensor_count, sizeof *choices->lost);
     out->plans = gw_arena_zeros(&out->arena, 1, sizeof *out->plans);
     GW_TRY(gw_arena_check(&out->arena, "planning", error));
-    GW_TRY(lose_energy(model, choices, error));
+    for (size_t k = 0; k < choices->count; k++) {
+        GW_TRY(gw_energy_lost(model, &choices->ways[k], request->gradients,
+                              choices->lost + k * model->tensor_count, error));
+    }
     const struct gw_mix mix = {.costs = choices->costs,
                                .count = choices->count,
                                .lost = choices->lost,
@@ -172,6 +160,7 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
     GW_TRY(gw_planner_optimum(&mix, &optimum, error));
     enum gw_status status = gw_planner_plan_mixed(&mix, names, &optimum, out->plans, error);
     out->energy_kept = 1 - optimum.lost;
+    out->energy_generated = request->gradients == NULL;
     gw_optimum_free(&optimum);
     GW_TRY(status);
     out->count = 1;

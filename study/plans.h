@@ -43,7 +43,8 @@ struct gw_plans {
     /* [count]: their iterations with interference, which plans and their bound leave out; NULL: the
      * scenario counts none, or no pipeline has the compressor. */
     double *interfered_s;
-    double energy_kept; /* by a mixed plan, of a bell-shaped gradient; 0: not known */
+    double energy_kept;    /* by a mixed plan; 0: not known */
+    bool energy_generated; /* of a bell-shaped gradient, not of recorded ones */
     struct gw_arena arena;
 };
 
@@ -66,6 +67,8 @@ bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out)
 struct gw_mixed_request {
     const char *choices;
     double keep;
+    const struct gw_recorded_gradients
+        *gradients; /* that have the energy; NULL: a bell-shaped one */
     const struct gw_algorithm *const *algorithms; /* [count] */
     size_t count;
 };

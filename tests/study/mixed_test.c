@@ -170,6 +170,38 @@ TEST(energies_are_those_of_a_normal_gradient) {
     assert_true(share > 1 - 1e-5 && share < 1);
 }
 
+/* a: 1 and 0.5 stand for 1,500 elements each; b: 1, 1, 0, 0 for 500; c: 0; d: 1 and -1 for 5. */
+TEST(energies_are_those_of_recorded_gradients) {
+    struct gw_recorded_tensor tensors[] = {
+        {"d", 10, 2, 0}, {"a", 3000, 2, 2}, {"b", 2000, 4, 4}, {"c", 1000, 1, 8}};
+    double scales[] = {100, 3};
+    unsigned char levels[] = {0,   0,   127, 127, 127, 127, 127, 127, 127,
+                              127, 255, 119, 127, 127, 0,   127, 0,   0};
+    const struct gw_recorded_gradients recorded = {.path = "g",
+                                                   .tensor_count = 4,
+                                                   .workers = 1,
+                                                   .iteration_count = 1,
+                                                   .sample = 9,
+                                                   .tensors = tensors,
+                                                   .scales = &scales[1],
+                                                   .levels = &levels[9]};
+    const double missed[] = {0.25 * 1500, 0, 0, 5};
+    double lost[4];
+    struct gw_way way;
+    assert_true(gw_choice_parse("topk:0.5", 1, &way));
+    assert_ok(gw_energy_lost(&inputs.model, &way, &recorded, lost, &error));
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(near(lost[i], missed[i] / (1.25 * 1500 + 1000 + 10), 1e-6));
+    }
+    assert_true(gw_choice_parse("onebit", 1, &way)); /* signs and the mean magnitude */
+    assert_ok(gw_energy_lost(&inputs.model, &way, &recorded, lost, &error));
+    assert_true(near(lost[0], 0.125 * 1500 / 2885, 1e-6));
+    assert_true(near(lost[1], 500 / 2885.0, 1e-6) && lost[3] < 1e-9);
+    tensors[0].elements = 11;
+    assert_int_equal(gw_energy_lost(&inputs.model, &way, &recorded, lost, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "g: tensors: expected one called \"d\" of 10 elements"));
+}
+
 TEST(no_pipeline_is_below_the_mixed_plan_of_all_their_ways) {
     struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
