@@ -117,7 +117,7 @@ def write_accuracy(asked: argparse.Namespace, found: Kinds) -> None:
             trainings.append(training | ({"sent": sent} if sent else {}))
         document = {
             "schema": "gradweave/accuracy@1",
-            "model": case[0],
+            "model": case[0].removesuffix("_adamw"),
             "goal": goal,
             "judged_every": network.judged_every,
             "trained": case[2],

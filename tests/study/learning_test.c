@@ -10,18 +10,26 @@
 static char *page;
 static struct gw_error error;
 static struct gw_learning shipped;
+static struct gw_learning by_sgd; /* of these, trainings with momentum */
 
 static int read_page(void **state) {
     (void)state;
     size_t length = 0;
     (void)setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
     assert_ok(gw_learning_open(NULL, &shipped, &error));
+    by_sgd.each = calloc(shipped.count, sizeof *by_sgd.each);
+    for (size_t i = 0; i < shipped.count; i++) {
+        if (strncmp(shipped.each[i].optimizer, "SGD", 3) == 0) {
+            by_sgd.each[by_sgd.count++] = shipped.each[i];
+        }
+    }
     assert_ok(gw_file_read(GW_TEST_DATA "/../docs/results/convergence.md", &page, &length, &error));
     return 0;
 }
 static int free_page(void **state) {
     (void)state;
     free(page);
+    free(by_sgd.each);
     gw_learning_close(&shipped);
     return 0;
 }
@@ -92,7 +100,7 @@ static void check_factor(const char *name, const char *way, double density, cons
     double low = INFINITY;
     double high = 0;
     size_t failed = 0;
-    assert_true(find_factor(&shipped, name, density, &found));
+    assert_true(find_factor(&by_sgd, name, density, &found));
     for (size_t column = 1; column <= 5; column++) {
         double factor = 0;
         size_t never = 0;
@@ -124,13 +132,49 @@ TEST(factors_are_those_of_the_page) {
                 check_factor(row->name, row->name, densities[i], tables[i]);
                 checked++;
             } else {
-                assert_false(find_factor(&shipped, row->name, densities[i], &found));
+                assert_false(find_factor(&by_sgd, row->name, densities[i], &found));
             }
         }
     }
     assert_true(checked == 34);
     check_factor("dense", "dense", 0.01, SHORT_DENSE);
     check_factor("torch-fp16", "torch-fp16", 0.01, SHORT_DENSE);
+}
+
+/* Each cell of the tables of AdamW is the median of the runs in a file of its own. */
+TEST(factors_with_adamw_are_those_of_the_page) {
+    static const char *const tables[] = {"<!-- learnt right 0.01 all lstm_adamw-4 gpt_adamw-4",
+                                         "<!-- learnt right 0.001 all lstm_adamw-4 gpt_adamw-4"};
+    static const char *const networks[] = {"lstm", "gpt"};
+    size_t checked = 0;
+    for (size_t i = 0; i < shipped.count; i++) {
+        struct gw_accuracy *file = &shipped.each[i];
+        const struct gw_learning alone = {.count = 1, .each = file};
+        size_t column = strcmp(file->model, networks[0]) == 0 ? 1 : 2;
+        for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+            for (size_t k = 0; k < 2 && strncmp(file->optimizer, "AdamW", 5) == 0; k++) {
+                struct gw_iterations_factor found;
+                double iterations = 0;
+                double of_dense = 0;
+                size_t never = 0;
+                const char *cell = find_cell(tables[k], row->name, column);
+                if (cell == NULL || strncmp(cell, "  |", 3) == 0) {
+                    continue;
+                }
+                read_cell(find_cell(tables[0], "p-sgd", column), &of_dense, &never);
+                read_cell(cell, &iterations, &never);
+                assert_true(find_factor(&alone, row->name, k == 0 ? 0.01 : 0.001, &found));
+                assert_true(found.failed == never && found.networks == 1);
+                assert_true(never > 0 ? isinf(found.median)
+                                      : near(found.median, iterations / of_dense, 1e-12));
+                checked++;
+            }
+        }
+    }
+    assert_true(checked > 40);
+    struct gw_iterations_factor all;
+    assert_true(find_factor(&shipped, "topk", 0.01, &all));
+    assert_true(all.networks == 5 && all.setups == 7);
 }
 
 /* The median of networks of each code is that of the page's medians, at any density. */
@@ -151,7 +195,7 @@ TEST(factors_of_codes_are_those_of_the_page) {
             failed += never;
         }
         gsl_sort(factors, 1, 5);
-        assert_true(find_factor(&shipped, row->name, checked % 2 == 0 ? 0.001 : 0.01, &found));
+        assert_true(find_factor(&by_sgd, row->name, checked % 2 == 0 ? 0.001 : 0.01, &found));
         assert_true(found.networks == 5 && found.runs == 13 && found.failed == failed);
         assert_true(found.median == factors[2] || near(found.median, factors[2], 1e-12));
         checked++;
@@ -163,13 +207,13 @@ TEST(factors_of_codes_are_those_of_the_page) {
  * never came there with three networks of five. */
 TEST(the_median_is_that_of_networks_and_never_comes_after_all) {
     struct gw_iterations_factor found;
-    assert_true(find_factor(&shipped, "exdyna", 0.05, &found));
+    assert_true(find_factor(&by_sgd, "exdyna", 0.05, &found));
     assert_true(found.density == 0.01);
     assert_true(near(found.median, 1.5, 1e-12) && near(found.high, 2.5, 1e-12));
     assert_true(near(found.sent, 7.84, 1e-12));
-    assert_true(find_factor(&shipped, "exdyna", 0.002, &found) && found.density == 0.001);
+    assert_true(find_factor(&by_sgd, "exdyna", 0.002, &found) && found.density == 0.001);
     assert_true(isinf(found.median) && near(found.low, 180.0 / 140, 1e-12));
-    assert_false(find_factor(&shipped, "no-such", 0.01, &found));
+    assert_false(find_factor(&by_sgd, "no-such", 0.01, &found));
 }
 
 /* Codes of 16 bits learn as DDP's hook that sends such, until they are trained themselves. */
@@ -177,19 +221,19 @@ TEST(codes_without_residual_have_the_trainings_of_a_hook) {
     const struct gw_algorithm half = {.name = "own-half", .compressor = &gw_compressor_bf16};
     const struct gw_algorithm fewer = {.name = "own-int8", .compressor = &gw_compressor_int8};
     struct gw_iterations_factor found;
-    assert_true(gw_learning_find(&shipped, &half, 0.001, &found));
+    assert_true(gw_learning_find(&by_sgd, &half, 0.001, &found));
     assert_true(found.median == 1 && near(found.high, 140.0 / 120, 1e-12) && found.runs == 11);
-    assert_false(gw_learning_find(&shipped, &fewer, 0.001, &found));
+    assert_false(gw_learning_find(&by_sgd, &fewer, 0.001, &found));
 }
 
 /* A factor of three below the least density that was trained, trainings say nothing. */
 TEST(trainings_do_not_cover_far_lower_densities) {
     struct gw_iterations_factor found;
-    assert_true(find_factor(&shipped, "topk", 4e-4, &found) && !found.is_beyond);
+    assert_true(find_factor(&by_sgd, "topk", 4e-4, &found) && !found.is_beyond);
     assert_true(found.runs == 11);
-    assert_false(find_factor(&shipped, "topk", 3e-4, &found));
+    assert_false(find_factor(&by_sgd, "topk", 3e-4, &found));
     assert_true(found.is_beyond && found.runs == 0 && isnan(found.median));
-    assert_true(find_factor(&shipped, "dense", 1e-12, &found) && found.median == 1);
+    assert_true(find_factor(&by_sgd, "dense", 1e-12, &found) && found.median == 1);
 }
 
 static void write_trainings(const char *folder, const char *name, const char *optimizer,
