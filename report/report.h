@@ -171,6 +171,15 @@ enum { GW_ADVICE_NAME_SIZE = 96 };
 const char *gw_advice_name(const struct gw_advice *advice, size_t place,
                            char out[GW_ADVICE_NAME_SIZE]);
 
+/* Returns the cost of a million iterations of all workers, in the unit of `price`. */
+double gw_advice_cost(const struct gw_advice *advice, const struct gw_result *result, double price);
+
+/* Says how the costs of the cluster's compressors came to be: "measured", "assumed". */
+const char *gw_advice_compressors_origin(const struct gw_advice *advice);
+
+/* Finds the first group whose exchange ends after the last gradient is compressed. */
+size_t gw_advice_first_exposed(const struct gw_advice *advice);
+
 /* Writes the members of the advice document into the writer's open object. */
 void gw_advice_write(const struct gw_advice *advice, double price, struct gw_json_writer *writer);
 
