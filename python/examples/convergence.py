@@ -7,9 +7,10 @@ models, and of each with its workers the cluster, calibrated in the job. What it
 again. What the runs come to, learnt.py says.
 
 A way is one of gradweave's pipelines, or `torch-ddp`, `torch-fp16` and `torch-powersgd`:
-DistributedDataParallel, and its hooks. Each run begins with the same parameters on all ranks, and
-another seed has other parameters and batches. One process more than workers is needed by pipelines
-with a server.
+DistributedDataParallel, and its hooks; or `mixed`, `mixed:0.95` and `mixed:0.99`: the optimal plan
+of --choices for each group, which keeps at least such a share of a gradient's energy. Each run
+begins with the same parameters on all ranks, and another seed has other parameters and batches. One
+process more than workers is needed by pipelines with a server.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from gradweave._library import has_server
 from gradweave.torch import GradientRecorder, Recorder, calibrate
 from gradweave.torch.distributed import check_equal
 from networks import MOMENTUM, NETWORKS, Batch
-from ways import HOOKS, Ddp, Live, Watch, correct_momentum, selects
+from ways import HOOKS, MIXED, Ddp, Live, Watch, correct_momentum, selects
 
 # ---- a run ---------------------------------------------------------------------------------------
 
@@ -52,7 +53,7 @@ class Run:
 
     @property
     def served(self) -> bool:
-        return self.way not in HOOKS and has_server(self.way)
+        return self.way not in (*HOOKS, *MIXED) and has_server(self.way)
 
     def stages(self) -> list[tuple[int, float]]:
         """How many iterations have which density, as in Deep Gradient Compression (section 3.3)."""
@@ -163,13 +164,13 @@ class Alone:
 
 
 def open_way(
-    run: Run, module: nn.Module, groups: Groups, planned: list
+    run: Run, module: nn.Module, groups: Groups, planned: gradweave.Plan | None
 ) -> Ddp | Live:
     if run.way in HOOKS:
         return Ddp(module, run.way, groups.exchange)
     group = groups.served if run.served else groups.exchange
     first = run.stages()[0][1]
-    return Live(module, run.way, first, run.seed, group, planned)
+    return Live(module, planned, first, run.seed, group)
 
 
 @dataclass
@@ -223,7 +224,7 @@ def has_diverged(module: nn.Module) -> bool:
     return not torch.stack(largest).max().item() < 1e3
 
 
-def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | None:
+def learn(run: Run, groups: Groups, planned: gradweave.Plan | None) -> dict | None:
     """Trains, and returns what rank 0 writes of the run; its workers and server call it."""
     network = NETWORKS[run.network]
     alone = Alone(run.network, run.workers, groups.own) if dist.get_rank() < run.workers else None
@@ -348,7 +349,7 @@ def gradients_of(folder: Path, run: Run) -> Path:
     return folder / f"{name}-gradients.json"
 
 
-def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> None:
+def record_gradients(run: Run, groups: Groups, planned: gradweave.Plan, path: Path) -> None:
     """Records the gradients of a run, to forecast selections from, without times or judgements. Its
     workers call it."""
     network = NETWORKS[run.network]
@@ -400,21 +401,27 @@ def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGr
         dist.barrier(group)
 
 
-def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
-    """The groups of each pipeline."""
+def options_of(asked: argparse.Namespace, way: str, density: float) -> dict:
+    """Returns what the way's plan is made by."""
+    if way in MIXED:
+        keep = float(way.partition(":")[2] or 0)
+        return {"policy": "optimal", "choices": asked.choices.split(","), "keep": keep}
+    return {"algorithm": way, "density": density if selects(way) else 0.001}
+
+
+def plan_all(asked: argparse.Namespace) -> dict[tuple, gradweave.Plan]:
+    """The plan of each way."""
     plans = {}
     for name in asked.networks:
         for way in set(asked.ways) - set(HOOKS):
             for density in asked.densities if selects(way) else (1.0,):
                 for workers in asked.workers:
-                    planned = gradweave.plan(
+                    plans[name, way, density, workers] = gradweave.plan(
                         model_of(asked.folder, name, workers),
                         cluster_of(asked, name, workers),
-                        algorithm=way,
                         workers=workers,
-                        density=density if selects(way) else 0.001,
+                        **options_of(asked, way, density),
                     )
-                    plans[name, way, density, workers] = list(planned.groups)
     return plans
 
 
@@ -444,7 +451,7 @@ def run_all(asked: argparse.Namespace) -> None:
     agreed, plans = said
     began = time.monotonic()
     for run in all_runs(asked):
-        planned = plans.get((run.network, run.way, run.density, run.workers), [])
+        planned = plans.get((run.network, run.way, run.density, run.workers))
         gradients = gradients_of(asked.folder, run)
         records = run.way == "topk" and (run.momentum, run.warm_up) == ("plain", 0)
         if rank < run.workers and records and not gradients.exists():
@@ -478,7 +485,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         epilog=rest,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    every = [*HOOKS, *algorithms()]
+    every = [*HOOKS, *algorithms(), *MIXED]
 
     def names(known: list[str]) -> Callable[[str], list[str]]:
         def split(given: str) -> list[str]:
@@ -498,6 +505,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--networks", type=names(list(NETWORKS)), default=list(NETWORKS)
     )
     parser.add_argument("--ways", type=names(every), default=every)
+    parser.add_argument(
+        "--choices",
+        default="dense,bf16,int8,topk:0.01",
+        help="that mixed plans are made of (dense,bf16,int8,topk:0.01)",
+    )
     parser.add_argument("--workers", type=numbers(int), default=[4])
     parser.add_argument("--densities", type=numbers(float), default=[0.1, 0.01, 0.001])
     parser.add_argument(

@@ -11,16 +11,18 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
+from gradweave import Plan
 from gradweave._library import is_sparse
 from gradweave.torch import distribute
 
 HOOKS = ("torch-ddp", "torch-fp16", "torch-powersgd")
+MIXED = ("mixed", "mixed:0.95", "mixed:0.99")  # ways by group that keep so much of the energy
 DENSE = (*HOOKS, "dense", "p-sgd", "ddp", "mg-wfbp", "ps")
 
 
 def selects(way: str) -> bool:
     """Returns whether the way sends a share of the elements, by a density."""
-    return way not in HOOKS and is_sparse(way)
+    return way not in (*HOOKS, *MIXED) and is_sparse(way)
 
 
 class Ddp:
@@ -48,20 +50,19 @@ class Ddp:
 
 
 class Live:
-    """One of gradweave's pipelines, by a plan for its groups."""
+    """One of gradweave's pipelines, or a mixed plan's ways, by a plan for its groups."""
 
     def __init__(
         self,
         module: nn.Module,
-        name: str,
+        plan: Plan,
         density: float,
         seed: int,
         group: dist.ProcessGroup,
-        planned: list[tuple[int, int]],
     ) -> None:
         self.model = module
         self._open = lambda density: distribute(
-            module, name, density=density, seed=seed, group=group, groups=planned
+            module, plan, density=density, seed=seed, group=group
         )
         self._distributed = self._open(density)
 
