@@ -96,6 +96,12 @@ static enum gw_status fit_and_add_curves(const struct gw_point_survey *survey,
         if (status == GW_OK) {
             status = add_curve(survey, series, measurements, count, cluster, error);
         }
+        const struct gw_series *added = &survey->list.items[series];
+        if (status == GW_OK && added->subject.ends_straight && !added->of_fewer) {
+            status = gw_warn_of_sizes(
+                added->subject.name, measurements[count - 1].size, (double)added->subject.largest,
+                cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"), error);
+        }
     }
     free(measurements);
     return status == GW_OK ? gw_cluster_put_growth(cluster, error) : status;

@@ -221,6 +221,10 @@ enum gw_status gw_warn_of_times(const struct gw_host_times *times, char (*hosts)
 enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZE], size_t count,
                                  cJSON *source, struct gw_error *error);
 
+/* Warns of a collective of which sizes below a fourth of the largest were measured only. */
+enum gw_status gw_warn_of_sizes(const char *collective, double measured_bytes, double largest_bytes,
+                                cJSON *source, struct gw_error *error);
+
 /* Warns of links slower than the median one. */
 enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, cJSON *source,
                                 struct gw_error *error);

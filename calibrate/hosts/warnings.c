@@ -160,6 +160,19 @@ enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, 
     return GW_OK;
 }
 
+enum gw_status gw_warn_of_sizes(const char *collective, double measured_bytes, double largest_bytes,
+                                cJSON *source, struct gw_error *error) {
+    char measured[GW_UNITS_SIZE], largest[GW_UNITS_SIZE];
+    return 4 * measured_bytes >= largest_bytes
+               ? GW_OK
+               : add_warning(source, error,
+                             "%s was measured up to %s of %s, as larger sizes took more than their "
+                             "share of the time: its curve goes on straight from there; give "
+                             "--time more",
+                             collective, gw_format_bytes(measured_bytes, measured),
+                             gw_format_bytes(largest_bytes, largest));
+}
+
 enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZE], size_t count,
                                  cJSON *source, struct gw_error *error) {
     size_t most = 0;

@@ -74,6 +74,7 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
         while (density < 8 && size_at(subject, density, GW_MIN_SIZES - 1) == 0) {
             density *= 2;
         }
+        size_t first = out->count;
         for (size_t i = 0, before = 0, size; (size = size_at(subject, density, i)) > 0; i++) {
             if (before > 0 && subject->before_step != NULL) {
                 size_t last = subject->before_step(subject->context, before, size) / 8 * 8;
@@ -81,6 +82,10 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
             }
             GW_TRY(gw_points_add(out, s, size, error));
             before = size;
+        }
+        for (size_t i = 0; i < GW_MIN_SIZES && out->count > first; i++) {
+            size_t steps = GW_MIN_SIZES - 1, last = out->count - 1 - first;
+            out->items[first + (i * last + steps / 2) / steps].spread = true;
         }
         for (size_t i = 0; i < GW_MAX_ASKED && subject->asked[i] > 0; i++) {
             GW_TRY(gw_points_add(out, s, subject->asked[i], error));
@@ -288,44 +293,79 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
 /*
  * Costs at most double from size to size, so all sizes of a series take at most twice the time of
  * its largest; each is repeated some times and run once to warm up. The rest of the time is for
- * points that need more repeats.
+ * points that need more repeats. A collective of all ranks, which costs more than a kernel and is
+ * not proportional to sizes, has four shares.
  */
-double gw_largest_share_s(size_t series_count, double time_s) {
+static double count_shares(const struct gw_series *series) {
+    return series->subject.ends_straight && !series->of_fewer ? 4 : 1;
+}
+
+double gw_largest_share_s(const struct gw_series *series, size_t count, size_t which,
+                          double time_s) {
     const double share_of_time = 0.6;
-    return share_of_time * time_s / (2 * (FIRST_VISITS + 1) * (double)series_count);
+    double shares = 0;
+    for (size_t s = 0; s < count; s++) {
+        shares += count_shares(&series[s]);
+    }
+    return share_of_time * time_s * count_shares(&series[which]) /
+           (2 * (FIRST_VISITS + 1) * shares);
+}
+
+const struct gw_measured_point *gw_tried_below(const struct gw_points *points, size_t which) {
+    const struct gw_measured_point *smaller = &points->items[which];
+    while (smaller-- > points->items && smaller->series == points->items[which].series) {
+        if (smaller->cost_s > 0) {
+            return smaller;
+        }
+    }
+    return NULL;
+}
+
+/* Estimates a run of the point from one or two tried below it: in proportion to each, of which one
+ * may have been disturbed, and by the line through both, as small sizes mostly take a start; the
+ * least counts. */
+static double estimate_run_s(const struct gw_measured_point *point,
+                             const struct gw_measured_point *low,
+                             const struct gw_measured_point *high, double around_s) {
+    double size = (double)point->size, high_size = (double)high->size;
+    double high_s = fmax(0, high->cost_s - around_s) / gw_runs(high->row);
+    double least_s = high_s * size / high_size;
+    if (low != NULL) {
+        double low_size = (double)low->size;
+        double low_s = fmax(0, low->cost_s - around_s) / gw_runs(low->row);
+        double slope = fmax(0, high_s - low_s) / (high_size - low_size);
+        least_s = fmin(least_s, low_s * size / low_size);
+        least_s = fmin(least_s, high_s + slope * (size - high_size));
+    }
+    return least_s;
 }
 
 bool gw_is_too_large(const struct gw_points *points, size_t which, double share_s) {
     const struct gw_measured_point *point = &points->items[which];
-    for (size_t back = 1; back <= GW_MIN_SIZES; back++) {
-        if (back > which || points->items[which - back].series != point->series) {
-            return false;
-        }
-    }
     const struct gw_subject *subject = &points->series[point->series].subject;
     double around_s = subject->idle_s + subject->evict_s;
-    double cost_s = INFINITY;
-    for (const struct gw_measured_point *smaller = point - 1; smaller >= point - 2; smaller--) {
-        double growth = (double)point->size * gw_runs(point->row) /
-                        ((double)smaller->size * gw_runs(smaller->row));
-        cost_s = fmin(cost_s, around_s + fmax(0, smaller->cost_s - around_s) * growth);
+    size_t tried = 0; /* of the series */
+    for (size_t i = 0; i < points->count; i++) {
+        tried += points->items[i].series == point->series && points->items[i].cost_s > 0;
     }
-    return point[-1].state == GW_POINT_LEFT_OUT || cost_s > share_s;
+    const struct gw_measured_point *high = gw_tried_below(points, which);
+    const struct gw_measured_point *low =
+        high == NULL ? NULL : gw_tried_below(points, (size_t)(high - points->items));
+    bool is_small = point->spread && (low == NULL || point->row > 1);
+    if (high == NULL || is_small || (!point->spread && tried < GW_MIN_SIZES)) {
+        return false;
+    }
+    return point[-1].state == GW_POINT_LEFT_OUT ||
+           around_s + gw_runs(point->row) * estimate_run_s(point, low, high, around_s) > share_s;
 }
 
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s) {
     static const double share_of_time = 1.0 / 7; /* chosen */
-    const struct gw_measured_point *point = &points->items[which];
-    size_t smaller = which;
-    while (smaller > 0 && points->items[smaller - 1].series == point->series &&
-           points->items[smaller - 1].state == GW_POINT_LEFT_OUT) {
-        smaller--;
-    }
-    if (smaller == 0 || points->items[smaller - 1].series != point->series) {
+    const struct gw_measured_point *tried = gw_tried_below(points, which);
+    if (tried == NULL) {
         return true;
     }
-    const struct gw_measured_point *tried = &points->items[smaller - 1];
-    double growth = (double)point->size / ((double)tried->size * gw_runs(tried->row));
+    double growth = (double)points->items[which].size / ((double)tried->size * gw_runs(tried->row));
     return (GW_ASKED_REPEATS + 1) * tried->cost_s * growth > share_of_time * time_s;
 }
 

@@ -67,8 +67,9 @@ enum gw_point_state {
 
 struct gw_measured_point {
     size_t series, size;
-    size_t row; /* runs of a repeat; 0: one */
-    bool asked; /* one of the subject's `asked` */
+    size_t row;  /* runs of a repeat; 0: one */
+    bool spread; /* one of five that cover the range of sizes, which are tried out first */
+    bool asked;  /* one of the subject's `asked` */
     enum gw_point_state state;
     double *seconds; /* [count], of a run of each repeat, in the order of measuring */
     size_t count, capacity, late;
@@ -167,10 +168,13 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
                                double precision, struct gw_random *random, struct gw_visit *out,
                                size_t *count, struct gw_error *error);
 
+/* The largest smaller size of its series that was tried out, or NULL. */
+const struct gw_measured_point *gw_tried_below(const struct gw_points *points, size_t which);
+
 /*
  * True if a size is too large to be measured: one repeat of it would take longer than `share_s`,
- * estimated from the two sizes before it, of which one may have been disturbed. False for the first
- * five sizes of a series.
+ * estimated from the two sizes tried below it. False for spread sizes without two below, or that
+ * are measured in rows, and for others until five of the series were tried.
  */
 bool gw_is_too_large(const struct gw_points *points, size_t point, double share_s);
 
@@ -182,7 +186,9 @@ bool gw_is_too_large(const struct gw_points *points, size_t point, double share_
 enum { GW_ASKED_REPEATS = 2 };
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s);
 
-/* The largest cost of a repeat of a series' largest size with which all sizes fit in the time. */
-double gw_largest_share_s(size_t series_count, double time_s);
+/* The largest cost of a repeat of the series `which`, of its largest size, with which all sizes of
+ * all series fit in the time. */
+double gw_largest_share_s(const struct gw_series *series, size_t count, size_t which,
+                          double time_s);
 
 #endif

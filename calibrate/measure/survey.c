@@ -260,8 +260,9 @@ static enum gw_status try_point(struct leader *leader, size_t which, size_t repe
 
 /* ---- first runs ---------------------------------------------------------------------------- */
 
-/* Lists points of one phase from small sizes to large ones, series in random order at each size. */
-static size_t list_by_size(struct leader *leader, size_t phase) {
+/* Lists points of one phase, the spread ones or the others, from small sizes to large ones, series
+ * in random order at each size. */
+static size_t list_by_size(struct leader *leader, size_t phase, bool spread) {
     const struct gw_points *points = &leader->part.survey->points;
     size_t count = 0;
     bool found = true;
@@ -277,7 +278,8 @@ static size_t list_by_size(struct leader *leader, size_t phase) {
             size_t point = leader->first[series] + level;
             if (is_of_phase(leader, series, phase) && point < points->count &&
                 points->items[point].series == series) {
-                leader->order[count++] = point;
+                leader->order[count] = point;
+                count += points->items[point].spread == spread;
                 found = true;
             }
         }
@@ -285,11 +287,12 @@ static size_t list_by_size(struct leader *leader, size_t phase) {
     return count;
 }
 
-static enum gw_status try_out_phase(struct leader *leader, size_t phase, double share_s,
-                                    double time_s, struct gw_error *error) {
+static enum gw_status try_out_phase(struct leader *leader, size_t phase, bool spread, double time_s,
+                                    struct gw_error *error) {
     const double quick_s = 2e-3;
+    const double least_share_s = 10e-3; /* of spread sizes of collectives, in any time */
     const struct gw_points *points = &leader->part.survey->points;
-    size_t count = list_by_size(leader, phase);
+    size_t count = list_by_size(leader, phase, spread);
     if (count == 0) {
         return GW_OK;
     }
@@ -300,13 +303,22 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
         if (point->state != GW_POINT_OPEN) {
             continue;
         }
-        bool in_time = now_s(leader) < leader->end_s;
+        const struct gw_series *series = &points->series[point->series];
+        double share_s =
+            gw_largest_share_s(points->series, points->series_count, point->series, time_s);
+        bool in_time = now_s(leader) < leader->end_s - time_s / 2;
+        if (point->spread && series->subject.ends_straight && !series->of_fewer) {
+            share_s = fmax(share_s, least_share_s);
+        } else if (!point->spread && !in_time) {
+            share_s = 0;
+        }
         if (point->asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
-                         : gw_is_too_large(points, which, in_time ? share_s : 0)) {
+                         : gw_is_too_large(points, which, share_s)) {
             point->state = GW_POINT_LEFT_OUT;
             continue;
         }
-        bool is_quick = which == leader->first[point->series] || point[-1].cost_s < quick_s;
+        const struct gw_measured_point *smaller = gw_tried_below(points, which);
+        bool is_quick = smaller == NULL || smaller->cost_s < quick_s;
         tell_progress(leader, point);
         GW_TRY(try_point(leader, which, point->asked ? 1 : is_quick ? 3 : 2, error));
     }
@@ -421,9 +433,9 @@ static enum gw_status lead_survey(struct leader *leader, double time_s, struct g
         }
     }
     if (!leader->journal->chosen) {
-        double share_s = gw_largest_share_s(points->series_count, time_s);
-        for (size_t phase = 0; phase < leader->part.survey->worker_counts.count; phase++) {
-            GW_TRY(try_out_phase(leader, phase, share_s, time_s, error));
+        size_t phases = leader->part.survey->worker_counts.count;
+        for (size_t i = 0; i < 2 * phases; i++) { /* those of most workers matter most */
+            GW_TRY(try_out_phase(leader, phases - 1 - i % phases, i < phases, time_s, error));
         }
         GW_TRY(gw_journal_put_chosen(leader->journal, points, error));
     }

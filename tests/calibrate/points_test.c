@@ -351,20 +351,30 @@ TEST(medians_have_the_interval_of_the_bootstrap) {
 
 /* ---- sizes that are too large -------------------------------------------------------------- */
 
-/* A series whose sizes take 1 ms, 2 ms, 4 ms and so on: those above the share go, five stay. */
+/* Series whose sizes take 1 ms, 2 ms, 4 ms and so on, tried out from the spread ones on: those
+ * above the share go, five stay. */
 TEST(large_sizes_are_left_out) {
     for (double share_s = 1e-4; share_s < 100; share_s *= 3) {
         struct gw_series series[SERIES];
         struct gw_points points;
         open_points(series, 1 << 20, 2, &points);
+        size_t levels = points.count / SERIES;
+        assert_int_equal(levels, 11);
+        for (size_t i = 0; i < 2 * points.count; i++) {
+            struct gw_measured_point *point = &points.items[i % points.count];
+            size_t level = i % levels;
+            assert_int_equal(point->spread,
+                             level == 0 || level == 3 || level == 5 || level == 8 || level == 10);
+            if (point->spread == (i < points.count)) {
+                bool too_large = gw_is_too_large(&points, i % points.count, share_s);
+                point->cost_s = too_large ? 0 : 1e-3 * (double)(1 << level);
+                point->state = too_large ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
+            }
+        }
         for (size_t i = 0; i < points.count; i++) {
-            struct gw_measured_point *point = &points.items[i];
-            size_t level = i % (points.count / SERIES);
-            double cost_s = 1e-3 * (double)(1 << level);
-            bool too_large = gw_is_too_large(&points, i, share_s);
-            assert_int_equal(too_large, level >= GW_MIN_SIZES && cost_s > share_s);
-            point->cost_s = too_large ? 0 : cost_s;
-            point->state = too_large ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
+            double cost_s = 1e-3 * (double)(1 << i % levels);
+            assert_int_equal(points.items[i].state == GW_POINT_LEFT_OUT,
+                             i % levels >= GW_MIN_SIZES && cost_s > share_s);
         }
         gw_points_free(&points);
     }

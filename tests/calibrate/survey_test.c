@@ -228,6 +228,27 @@ TEST(the_time_is_kept_and_large_sizes_go) {
     free(wholes);
 }
 
+/* A time for some of the eleven sizes goes to five that are spread over the whole range first. */
+TEST(a_short_time_covers_all_sizes) {
+    static const size_t spread[GW_MIN_SIZES] = {0, 3, 5, 8, 10};
+    struct whole like = describe(2e-4, 2e-10);
+    like.largest = 1 << 20;
+    like.time_s = 0.02;
+    struct whole *wholes = measure(2, &like);
+    for (size_t s = 0; s < 2; s++) {
+        size_t measured = 0;
+        for (size_t i = 0; i < 11; i++) {
+            measured += wholes[0].medians_s[s][i] > 0;
+        }
+        for (size_t i = 0; i < GW_MIN_SIZES; i++) {
+            assert_true(wholes[0].medians_s[s][spread[i]] > 0);
+        }
+        assert_in_range(measured, GW_MIN_SIZES, 8);
+    }
+    assert_true(wholes[0].took_s < 2 * like.time_s);
+    free(wholes);
+}
+
 TEST(a_time_of_zero_repeats_each_of_five_sizes_once) {
     struct whole like = describe(1e-4, 0);
     like.largest = 1 << 20;

@@ -116,6 +116,17 @@ TEST(many_hosts_are_counted) {
     cJSON_Delete(source);
 }
 
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+TEST(warns_of_collectives_that_end_early) {
+    cJSON *source = source_of("{}");
+    assert_ok(gw_warn_of_sizes("allreduce", 4 << 20, 16 << 20, source, &error));
+    assert_int_equal(count_all(source), 0);
+    assert_ok(gw_warn_of_sizes("allreduce", 1 << 17, 16 << 20, source, &error));
+    assert_int_equal(count_with(source, "allreduce was measured up to 128", " of 16", "--time"), 1);
+    cJSON_Delete(source);
+}
+
 /* ---- times and links ----------------------------------------------------------------------- */
 
 static const struct gw_host_times usual = {.compute_s = 1e-3,
