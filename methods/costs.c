@@ -190,7 +190,11 @@ double gw_costs_startup_s(const struct gw_costs *costs) {
     return seconds;
 }
 
-const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const char *collective) {
+const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const struct gw_leg *leg,
+                                            const char *collective) {
+    if (leg != NULL) {
+        return &costs->legs[leg - costs->way.exchange->legs];
+    }
     for (size_t i = 0; i < costs->leg_count; i++) {
         if (strcmp(costs->legs[i].leg->collective, collective) == 0) {
             return &costs->legs[i];

@@ -127,8 +127,9 @@ double gw_costs_update_s(const struct gw_costs *costs);
 
 /* ---- legs ------------------------------------------------------------------------------------ */
 
-/* The first leg by that collective; NULL: none. */
-const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const char *collective);
+/* The costs of a leg of the exchange, or (NULL) of the first one by that collective; NULL: none. */
+const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const struct gw_leg *leg,
+                                            const char *collective);
 
 /* Turns that workers of a machine take at work that all of them do. */
 struct gw_turns {

@@ -308,7 +308,7 @@ enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **o
                                  struct gw_error *error);
 
 /* Whether it compresses; whether it sends some elements only, by a density. */
-static inline bool gw_algorithm_is_sparse(const struct gw_algorithm *algorithm) {
+static inline bool gw_algorithm_compresses(const struct gw_algorithm *algorithm) {
     return algorithm->compressor != &gw_compressor_none;
 }
 static inline bool gw_algorithm_selects(const struct gw_algorithm *algorithm) {

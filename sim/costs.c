@@ -113,10 +113,9 @@ static void find_led_costs(struct gw_simulator *simulator) {
 static enum gw_status find_leg(struct gw_simulator *simulator, size_t index,
                                struct gw_error *error) {
     const struct gw_operation *operation = &simulator->schedule->operations[index];
-    const struct gw_costs *costs = gw_costs_of(simulator, operation);
-    const struct gw_leg *leg = gw_schedule_leg(simulator->schedule, operation);
-    const struct gw_leg_cost *found = leg != NULL ? &costs->legs[leg - costs->way.exchange->legs]
-                                                  : gw_costs_find_leg(costs, operation->method);
+    const struct gw_leg_cost *found =
+        gw_costs_find_leg(gw_costs_of(simulator, operation),
+                          gw_schedule_leg(simulator->schedule, operation), operation->method);
     simulator->legs[index] = found;
     if (found == NULL) {
         return gw_fail(error, GW_FAILED,

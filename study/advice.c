@@ -50,7 +50,7 @@ static double expected_s(const struct gw_advice *advice, size_t place) {
 /* Whether what is learnt is not changed. */
 static bool costs_nothing(const struct gw_advice *advice, size_t place) {
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, place);
-    return !gw_algorithm_is_sparse(algorithm) || gw_learns_as_dense(algorithm->compressor);
+    return !gw_algorithm_compresses(algorithm) || gw_learns_as_dense(algorithm->compressor);
 }
 
 static const double no_difference = 1.02;
@@ -75,7 +75,7 @@ static size_t find_usual(const struct gw_advice *advice) {
         if (strcmp(result->algorithm, "ddp") == 0 && result->policy == NULL) {
             return i;
         }
-        usual = gw_algorithm_is_sparse(gw_advice_algorithm(advice, i)) ? usual : i;
+        usual = gw_algorithm_compresses(gw_advice_algorithm(advice, i)) ? usual : i;
     }
     return usual;
 }
@@ -102,7 +102,7 @@ static void choose_pipelines(struct gw_advice *advice) {
     advice->compressed = count;
     for (size_t i = advice->usual == count ? 0 : count; i-- > 0;) {
         enum gw_objection objection = gw_advice_objection(advice, i);
-        if (!gw_algorithm_is_sparse(gw_advice_algorithm(advice, i))) {
+        if (!gw_algorithm_compresses(gw_advice_algorithm(advice, i))) {
             advice->dense = holds(advice, i) ? i : advice->dense;
         } else if (objection == GW_NO_OBJECTION &&
                    (advice->compressed == count ||

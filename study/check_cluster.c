@@ -131,7 +131,7 @@ static bool can_predict(const struct gw_cluster *cluster, const struct gw_algori
                         bool *derived, struct gw_error *why) {
     const struct gw_kernel_cost *compress = NULL;
     *derived = false;
-    if (gw_algorithm_is_sparse(algorithm) &&
+    if (gw_algorithm_compresses(algorithm) &&
         gw_cluster_compressor(cluster, algorithm->compressor->name, &compress, why) != GW_OK) {
         return false;
     }

@@ -85,7 +85,7 @@ bool gw_trainings_are_by_hook(const struct gw_trainings *trainings) {
 /* Whether the name is that of a pipeline that compresses nothing: all of these learn alike. */
 static bool is_dense(const char *name) {
     const struct gw_algorithm *known = NULL;
-    return gw_algorithm_find(name, &known, NULL) == GW_OK && !gw_algorithm_is_sparse(known);
+    return gw_algorithm_find(name, &known, NULL) == GW_OK && !gw_algorithm_compresses(known);
 }
 
 static bool is_trained_by(const struct gw_trainings *trainings, const char *name) {
@@ -219,7 +219,7 @@ bool gw_learns_as_dense(const struct gw_compressor *compressor) {
 
 bool gw_learning_find(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
                       double density, struct gw_iterations_factor *out) {
-    const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
+    const char *name = gw_algorithm_compresses(algorithm) ? algorithm->name : "dense";
     bool found = find_factor(learning, name, density, out);
     if (!found && gw_learns_as_dense(algorithm->compressor) &&
         !find_factor(learning, "torch-fp16", density, out)) {

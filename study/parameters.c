@@ -106,8 +106,10 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
 static void find_collective(const struct gw_costs *costs, const struct gw_schedule *schedule,
                             const struct gw_predicted_operation *predicted,
                             char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
-    const char *method = schedule->operations[predicted->number].method;
-    const struct gw_leg_cost *leg = gw_needed(gw_costs_find_leg(costs, method));
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
+    const char *method = operation->method;
+    const struct gw_leg_cost *leg =
+        gw_needed(gw_costs_find_leg(costs, gw_schedule_leg(schedule, operation), method));
     const struct gw_collective_part *parts = leg->parts;
     char aggregation[GW_PARAMETER_SIZE];
     double aggregation_s = find_aggregation(costs, leg, schedule, predicted, aggregation);

@@ -36,7 +36,7 @@ static void describe_devices(const struct gw_scenario *scenario, char note[GW_RE
 void gw_note_devices(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                      struct gw_result *result) {
     char note[GW_RESULT_NOTE_SIZE];
-    if (gw_algorithm_is_sparse(algorithm)) {
+    if (gw_algorithm_compresses(algorithm)) {
         describe_devices(scenario, note);
         gw_result_warn(result, note);
     }

@@ -195,7 +195,7 @@ static void judge_cell(struct gw_survey *survey, const size_t *places, size_t co
     double dense_s = INFINITY;
     survey->fastest[cell] = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        bool sparse = gw_algorithm_is_sparse(gw_advice_algorithm(survey->advice, places[i]));
+        bool sparse = gw_algorithm_compresses(gw_advice_algorithm(survey->advice, places[i]));
         if (!isnan(iteration_s[i]) && iteration_s[i] < fastest_s) {
             fastest_s = iteration_s[i];
             survey->fastest[cell] = places[i];
@@ -252,7 +252,7 @@ enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *
                                             gw_advice_objection(advice, next) != GW_NO_OBJECTION)) {
         next++;
     }
-    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.scenario.method);
+    bool is_compressed = gw_algorithm_compresses(advice->pipeline.scenario.method);
     show_pipeline(out, advice->chosen->place);
     if (next < advice->ranking.count) {
         show_pipeline(out, next);

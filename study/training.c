@@ -23,7 +23,7 @@ enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_e
 /* Whether the algorithm is dense: all dense ones are taken to need as many iterations. */
 static bool is_dense(const char *algorithm) {
     const struct gw_algorithm *known = NULL;
-    return gw_algorithm_find(algorithm, &known, NULL) == GW_OK && !gw_algorithm_is_sparse(known);
+    return gw_algorithm_find(algorithm, &known, NULL) == GW_OK && !gw_algorithm_compresses(known);
 }
 
 /* Distance between numbers of workers: absolute logarithm of their ratio. */

@@ -27,7 +27,7 @@ static size_t iterations(void) {
 
 /* Three workers with one group each, two with several, and one that keeps everything. */
 static void run_pair(const struct gw_algorithm *algorithm) {
-    if (gw_algorithm_is_sparse(algorithm) && !gw_is_on_gpus(algorithm->compressor)) {
+    if (gw_algorithm_compresses(algorithm) && !gw_is_on_gpus(algorithm->compressor)) {
         left_out++;
         return;
     }

@@ -192,7 +192,7 @@ static inline void note_luck(const struct rank *rank) {
         uint64_t most = most_selected(rank, g);
         nothing_selected += most == 0;
         everything_selected += most == rank->scenario->schedule.groups[g].elements &&
-                               gw_algorithm_is_sparse(rank->scenario->algorithm);
+                               gw_algorithm_compresses(rank->scenario->algorithm);
     }
 }
 

@@ -76,7 +76,7 @@ static inline struct scenario scenario_of(const struct gw_algorithm *algorithm, 
                                           double density) {
     return (struct scenario){.algorithm = algorithm,
                              .workers = workers,
-                             .density = gw_algorithm_is_sparse(algorithm) ? density : 1};
+                             .density = gw_algorithm_compresses(algorithm) ? density : 1};
 }
 
 static inline void open_named(struct scenario *scenario, const char *name, size_t workers,

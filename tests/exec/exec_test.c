@@ -326,7 +326,7 @@ TEST(trainers_take_the_calls_of_their_exchanges) {
 enum { STEPS = 12 };
 
 static bool depends_on_gradients(const struct gw_algorithm *algorithm) {
-    return gw_algorithm_is_sparse(algorithm) && !algorithm->compressor->exact;
+    return gw_algorithm_compresses(algorithm) && !algorithm->compressor->exact;
 }
 
 static uint64_t selected_by(const struct gw_session *executor, size_t worker, size_t workers) {

@@ -107,12 +107,12 @@ static void open_scene(struct scene *scene, struct gw_random *random,
     }
     assert_ok(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL));
     random_collectives(random, scene);
-    if (gw_algorithm_is_sparse(algorithm)) {
+    if (gw_algorithm_compresses(algorithm)) {
         assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, algorithm->compressor->name,
                                       random_curve(random, 1e6), NULL, NULL));
     }
     double density =
-        gw_algorithm_is_sparse(algorithm) ? pow(10, -4 * gw_random_uniform(random)) : 1;
+        gw_algorithm_compresses(algorithm) ? pow(10, -4 * gw_random_uniform(random)) : 1;
     assert_ok(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor->name, density,
                              scene->workers, NULL));
     random_groups(random, algorithm, scene);
@@ -128,7 +128,7 @@ static void close_scene(struct scene *scene) {
 /* Compute clocks C of all workers, a communication clock T that waits for the last of them. */
 static double arithmetic(const struct scene *scene, const struct gw_algorithm *algorithm,
                          const double *slowdown) {
-    bool sparse = gw_algorithm_is_sparse(algorithm);
+    bool sparse = gw_algorithm_compresses(algorithm);
     double compute[MOST_WORKERS];
     double communication = 0;
     double all = 0;
