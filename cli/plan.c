@@ -36,8 +36,8 @@ static const struct gw_option option_table[] = {
      .otherwise = "the compressor's own", .names = GW_NAMES_EXCHANGES},
     {"choices", 0, "A,B,..", GW_TEXT, IN(mixed.choices),
      .help =
-         "Ways to travel of which the optimal plan gives each group one: dense, and compressors "
-         "with a density, such as dense,topk:0.01,topk:0.001"},
+         "Ways to travel of which the optimal plan gives each group one: dense, and compressors, "
+         "those that select with a density or that of --density, such as dense,topk:0.01,topk"},
     {"keep", 0, "SHARE", GW_POSITIVE, IN(mixed.keep), .maximum = 1,
      .help = "With --choices: keep at least that share of the gradient's energy, the sum of its "
              "squares",
@@ -80,6 +80,7 @@ static enum gw_status plan_mixed(const struct options *options, const struct gw_
                                  struct gw_plans *plans, struct gw_error *error) {
     struct gw_mixed_request request = options->mixed;
     struct gw_recorded_gradients gradients = {0};
+    request.has_density = options->scenario.density > 0;
     if (options->gradients != NULL) {
         GW_TRY(gw_recorded_gradients_read(options->gradients, &gradients, error));
         request.gradients = &gradients;

@@ -382,7 +382,7 @@ static void print_text(const struct gw_advice *advice, double price) {
     if (advice->warning[0] != '\0') {
         gw_print("%s.\n\n", advice->warning);
     }
-    gw_print_heading(advice->scenario, false, NULL);
+    gw_print_heading(advice->scenario, NULL, NULL);
     print_basis(advice->scenario, advice->gpu);
     print_tiers(advice);
     print_pipelines(advice);

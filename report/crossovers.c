@@ -119,7 +119,7 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
 
 static void print_text(const struct gw_crossovers *crossovers) {
     const char *const note = crossovers->comparison->note;
-    gw_print_heading(crossovers->comparison->scenario, false, crossovers->values);
+    gw_print_heading(crossovers->comparison->scenario, NULL, crossovers->values);
     gw_print_changes(&crossovers->comparison->changes);
     struct gw_table *table =
         gw_table_open("rlrrlr", "%s\tfastest\titeration\t95%% interval\tnext\ttakes",

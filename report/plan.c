@@ -300,9 +300,11 @@ static void print_table(const struct gw_scenario *scenario, const struct gw_plan
                         const char *exchange) {
     const struct gw_plan *plans = made->plans;
     bool interferes = made->interfered_s != NULL;
-    struct gw_scenario shown = *scenario;
-    shown.density = plans[0].ways == NULL ? scenario->density : plans[0].density;
-    gw_print_heading(&shown, strcmp(plans[0].compressor, "none") == 0, NULL);
+    gw_print_heading(scenario,
+                     plans[0].ways != NULL                      ? GW_MIXED
+                     : strcmp(plans[0].compressor, "none") == 0 ? "dense"
+                                                                : NULL,
+                     NULL);
     struct gw_table *table =
         interferes
             ? gw_table_open("lrrrr", "policy\tgroups\titeration\tabove optimum\twith interference")

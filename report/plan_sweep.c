@@ -220,9 +220,8 @@ static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_er
     if (states == NULL) {
         return gw_fail_memory(error, "printing a sweep");
     }
-    gw_print_heading(sweep->scenario,
-                     sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0,
-                     &sweep->values);
+    bool dense = sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0;
+    gw_print_heading(sweep->scenario, dense ? "dense" : NULL, &sweep->values);
     print_best(sweep);
     for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
         print_policies(sweep, e);

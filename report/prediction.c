@@ -74,7 +74,7 @@ static void print_interval(const struct gw_result *result) {
 static void print_text(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
     char changed[GW_CHANGES_SIZE];
-    gw_print_heading(scenario, !gw_algorithm_selects(algorithm), NULL);
+    gw_print_heading(scenario, gw_algorithm_sends(algorithm), NULL);
     struct gw_table *table = gw_table_open("lrr", "part\ttime\tshare");
     const struct gw_breakdown *parts = &result->breakdown;
     print_part(table, "forward", parts->forward_s, result->iteration_s);

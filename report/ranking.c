@@ -236,6 +236,9 @@ static void add_row(struct gw_table *table, const struct gw_ranking *ranking, si
         gw_table_cells(table, "%zu\t%s\t%.1f%%", result->groups, GW_BYTES(result->bytes_per_worker),
                        result->iteration_s > 0 ? 100 * alone_s / result->iteration_s : 100);
     }
+    if (ranking->comparison->mixed) {
+        gw_table_cells(table, "%s", GW_PERCENT(gw_ranking_above_mixed(ranking, place)));
+    }
 }
 
 /* Prints "*" before the fastest, "?" before those that may be the fastest. */
@@ -244,13 +247,18 @@ static void print_table(const struct gw_ranking *ranking) {
     for (size_t i = 0; i < ranking->count; i++) {
         ranged = ranged || ranking->results[i].uncertainty_count > 0;
     }
+    bool mixed = ranking->comparison->mixed;
+    static const char *const alignments[] = {"llrrrrrrrr", "llrrrrrrrrr", "llrrrrrrrrrr"};
     struct gw_table *table = gw_table_open(
-        ranged ? "llrrrrrrrrr" : "llrrrrrrrr",
+        alignments[mixed + ranged],
         ranking->to_goal == NULL
             ? "\talgorithm\titeration\tcompute\tcompression\texposed\tother\tgroups\tsent\tefficien"
               "cy"
             : "\talgorithm\tto the "
               "goal\titerations\titeration\tcompute\tcompression\texposed\tother\tsent");
+    if (mixed) {
+        gw_table_cells(table, "above mixed");
+    }
     if (ranged) {
         gw_table_cells(table, ranking->to_goal == NULL ? "95%% interval" : "range");
     }
@@ -332,33 +340,21 @@ static bool are_dense(const struct gw_comparison *comparison) {
     return compressor == NULL ? dense == comparison->count : strcmp(compressor, "none") == 0;
 }
 
-/* Prints the mixed plan, and how far every pipeline is above it. */
+/* Prints the mixed plan, from which the column "above mixed" counts. */
 static void print_mixed(const struct gw_ranking *ranking) {
     const struct gw_plan *plan = &ranking->mixed.plans[0];
-    double least = INFINITY;
-    double most = -INFINITY;
-    for (size_t i = 0; i < ranking->count; i++) {
-        least = fmin(least, gw_ranking_above_mixed(ranking, i));
-        most = fmax(most, gw_ranking_above_mixed(ranking, i));
-    }
     double iteration_s =
         ranking->mixed.interfered_s == NULL ? plan->iteration_s : ranking->mixed.interfered_s[0];
     gw_print_note("",
-                  "The fastest plan, in which each group travels as any of these pipelines sends "
-                  "it, takes %s (%s, %.3g%% of the energy kept): pipelines are %s to %s above it.",
+                  "mixed: each group travels as any of these pipelines sends it, in the fastest of "
+                  "all such plans: %s, %s, %.3g%% of the energy kept.",
                   GW_SECONDS(iteration_s), GW_COUNTED(plan->group_count, "group"),
-                  100 * ranking->mixed.energy_kept, GW_PERCENT(least), GW_PERCENT(most));
-    struct gw_table *table = gw_table_open("lr", "algorithm\tabove it");
-    for (size_t i = 0; i < ranking->count; i++) {
-        gw_table_cells(table, "%s\t%s", ranking->results[i].algorithm,
-                       GW_PERCENT(gw_ranking_above_mixed(ranking, i)));
-    }
-    gw_table_print_and_close(table);
+                  100 * ranking->mixed.energy_kept);
 }
 
 static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
-    gw_print_heading(comparison->scenario, are_dense(comparison), NULL);
+    gw_print_heading(comparison->scenario, are_dense(comparison) ? "dense" : NULL, NULL);
     gw_print_changes(&comparison->changes);
     if (comparison->accuracy != NULL) {
         gw_print("to the goal: %g%% right, as %s says\n\n", 100 * comparison->accuracy->goal,

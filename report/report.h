@@ -40,10 +40,13 @@ void gw_table_interval(struct gw_table *table, double low_s, double high_s);
 void gw_table_print_and_close(struct gw_table *table);
 void gw_table_close(struct gw_table *table);
 
-/* Prints "resnet50 (161 tensors), 16 workers, cluster p102-1gbe-16, density 0.001", or (`dense`)
- * "dense" in place of the density; and the `values` (or NULL) of an axis. */
-void gw_print_heading(const struct gw_scenario *scenario, bool dense,
+/* Prints "resnet50 (161 tensors), 16 workers, cluster p102-1gbe-16, density 0.001", or `sends`
+ * unless NULL, such as "dense", in place of the density; and the `values` (or NULL) of an axis. */
+void gw_print_heading(const struct gw_scenario *scenario, const char *sends,
                       const struct gw_axis_values *values);
+
+/* What a heading says in place of a density: "mixed", "dense" or NULL. */
+const char *gw_algorithm_sends(const struct gw_algorithm *algorithm);
 
 /* Formats " with policy optimal, compressor dgc"; "" without changes. Returns `out`. */
 enum { GW_CHANGES_SIZE = 128 };

@@ -142,7 +142,13 @@ void gw_table_close(struct gw_table *table) {
 
 /* ---- headings and notes -------------------------------------------------------------------- */
 
-void gw_print_heading(const struct gw_scenario *scenario, bool dense,
+const char *gw_algorithm_sends(const struct gw_algorithm *algorithm) {
+    return strcmp(algorithm->name, GW_MIXED) == 0 ? GW_MIXED
+           : gw_algorithm_selects(algorithm)      ? NULL
+                                                  : "dense";
+}
+
+void gw_print_heading(const struct gw_scenario *scenario, const char *sends,
                       const struct gw_axis_values *values) {
     gw_print("%s (%s, %s elements)", scenario->model->name,
              GW_COUNTED(scenario->model->tensor_count, "tensor"),
@@ -151,8 +157,8 @@ void gw_print_heading(const struct gw_scenario *scenario, bool dense,
         gw_print(", %s", GW_COUNTED(scenario->workers, "worker"));
     }
     gw_print(", cluster %s", scenario->cluster->name);
-    if (dense) {
-        gw_print(", dense");
+    if (sends != NULL) {
+        gw_print(", %s", sends);
     } else if (!gw_axis_varies(values, GW_AXIS_DENSITY)) {
         gw_print(", density %g", scenario->density);
     }

@@ -184,11 +184,12 @@ static void print_verdict(const struct gw_validation *validation) {
 /* Prints the doubts about the whole validation ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
-    bool dense = true;
-    for (size_t i = 0; i < validation->count; i++) {
-        dense = dense && !gw_algorithm_selects(validation->pairs[i].pipeline.scenario.method);
+    const char *sends = "dense";
+    for (size_t i = 0; i < validation->count && sends != NULL; i++) {
+        const char *one = gw_algorithm_sends(validation->pairs[i].pipeline.scenario.method);
+        sends = one == NULL || strcmp(one, GW_MIXED) == 0 ? one : sends;
     }
-    gw_print_heading(&validation->scenario, dense, NULL);
+    gw_print_heading(&validation->scenario, sends, NULL);
     print_device(validation->device);
     if (validation->timed_compression) {
         gw_print("compression is timed waiting, as long as its curves say\n\n");

@@ -66,6 +66,19 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
     return GW_OK;
 }
 
+/* Fails unless a choice that selects takes the density that is asked for. */
+static enum gw_status check_density(const struct mixture *choices, struct gw_error *error) {
+    for (size_t k = 0; k < choices->count; k++) {
+        if (gw_compressor_selects(choices->ways[k].compressor) &&
+            strchr(choices->names[k], ':') == NULL) {
+            return GW_OK;
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT,
+                   "--density: expected a choice without a density of its own beside it, such as "
+                   "topk, got none");
+}
+
 /* Lists the ways of pipelines, each once, but for those with a server and those of which the
  * cluster has no curves; opens their costs. */
 static enum gw_status list_ways(const struct gw_scenario *scenario,
@@ -73,16 +86,19 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
                                 struct gw_error *error) {
     for (size_t i = 0; i < request->count && out->count < MOST_CHOICES; i++) {
         const struct gw_algorithm *algorithm = request->algorithms[i];
-        bool sparse = gw_algorithm_selects(algorithm);
+        struct gw_scenario asked = *scenario;
+        asked.method = algorithm;
+        if (request->learning != NULL) {
+            asked.density =
+                gw_learning_sent_density(request->learning, algorithm, scenario->density);
+        }
         const struct gw_way way = {.compressor = algorithm->compressor,
                                    .exchange = algorithm->exchange,
-                                   .density = sparse ? scenario->density : 1};
+                                   .density = gw_algorithm_selects(algorithm) ? asked.density : 1};
         bool known = way.exchange->server;
         for (size_t k = 0; k < out->count && !known; k++) {
             known = gw_ways_equal(&way, &out->ways[k]);
         }
-        struct gw_scenario asked = *scenario;
-        asked.method = algorithm;
         enum gw_status status =
             known ? GW_BAD_INPUT : gw_costs_open(&asked, &out->costs[out->count], error);
         if (status == GW_OK) {
@@ -138,6 +154,7 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
     struct gw_optimum optimum;
     if (request->choices != NULL) {
         GW_TRY(parse_choices(request->choices, scenario->density, choices, error));
+        GW_TRY(request->has_density ? check_density(choices, error) : GW_OK);
         GW_TRY(open_costs(scenario, choices, error));
     } else {
         GW_TRY(list_ways(scenario, request, choices, error));

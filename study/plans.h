@@ -4,6 +4,7 @@
 
 #include "methods/costs.h"
 #include "planner/planner.h"
+#include "study/learning.h"
 #include "study/scenario.h"
 
 /* Makes plans for a scenario, compressed and exchanged in one way; stays where it is. */
@@ -66,11 +67,15 @@ bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out)
  * (NULL) those of pipelines, and the least share of the gradient's energy to keep (0: any). */
 struct gw_mixed_request {
     const char *choices;
+    bool has_density; /* the scenario's density is asked for: choices must take it */
     double keep;
     const struct gw_recorded_gradients
         *gradients; /* that have the energy; NULL: a bell-shaped one */
     const struct gw_algorithm *const *algorithms; /* [count] */
     size_t count;
+    /* The pipelines' counts are those of these trainings where they depend on gradients; NULL: as
+     * asked. */
+    const struct gw_learning *learning;
 };
 
 /* Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most

@@ -164,7 +164,9 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
         out->rival_count += gw_ranking_is_rival(out, i);
     }
     const struct gw_mixed_request ways = {.algorithms = comparison->algorithms,
-                                          .count = comparison->count};
+                                          .count = comparison->count,
+                                          .learning =
+                                              comparison->trained ? NULL : comparison->learning};
     return comparison->mixed ? gw_plans_make_mixed(comparison->scenario, &ways, &out->mixed, error)
                              : GW_OK;
 }
