@@ -321,29 +321,25 @@ const struct gw_measured_point *gw_tried_below(const struct gw_points *points, s
     return NULL;
 }
 
-/* Estimates a run of the point from one or two tried below it: in proportion to each, of which one
- * may have been disturbed, and by the line through both, as small sizes mostly take a start; the
- * least counts. */
-static double estimate_run_s(const struct gw_measured_point *point,
-                             const struct gw_measured_point *low,
-                             const struct gw_measured_point *high, double around_s) {
+/* Estimates the cost of a repeat from one or two sizes tried below: a run's time in proportion to
+ * each, of which one may have been disturbed, and by the line through both, as small sizes mostly
+ * take a start; the least counts, and what was around the runs of the larger one. */
+static double estimate_cost_s(const struct gw_measured_point *point,
+                              const struct gw_measured_point *low,
+                              const struct gw_measured_point *high) {
     double size = (double)point->size, high_size = (double)high->size;
-    double high_s = fmax(0, high->cost_s - around_s) / gw_runs(high->row);
-    double least_s = high_s * size / high_size;
+    double run_s = high->usual_s * size / high_size;
     if (low != NULL) {
         double low_size = (double)low->size;
-        double low_s = fmax(0, low->cost_s - around_s) / gw_runs(low->row);
-        double slope = fmax(0, high_s - low_s) / (high_size - low_size);
-        least_s = fmin(least_s, low_s * size / low_size);
-        least_s = fmin(least_s, high_s + slope * (size - high_size));
+        double slope = fmax(0, high->usual_s - low->usual_s) / (high_size - low_size);
+        run_s = fmin(run_s, low->usual_s * size / low_size);
+        run_s = fmin(run_s, high->usual_s + slope * (size - high_size));
     }
-    return least_s;
+    return high->cost_s - gw_runs(high->row) * high->usual_s + gw_runs(point->row) * run_s;
 }
 
 bool gw_is_too_large(const struct gw_points *points, size_t which, double share_s) {
     const struct gw_measured_point *point = &points->items[which];
-    const struct gw_subject *subject = &points->series[point->series].subject;
-    double around_s = subject->idle_s + subject->evict_s;
     size_t tried = 0; /* of the series */
     for (size_t i = 0; i < points->count; i++) {
         tried += points->items[i].series == point->series && points->items[i].cost_s > 0;
@@ -355,8 +351,7 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
     if (high == NULL || is_small || (!point->spread && tried < GW_MIN_SIZES)) {
         return false;
     }
-    return point[-1].state == GW_POINT_LEFT_OUT ||
-           around_s + gw_runs(point->row) * estimate_run_s(point, low, high, around_s) > share_s;
+    return point[-1].state == GW_POINT_LEFT_OUT || estimate_cost_s(point, low, high) > share_s;
 }
 
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s) {

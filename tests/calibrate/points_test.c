@@ -367,7 +367,7 @@ TEST(large_sizes_are_left_out) {
                              level == 0 || level == 3 || level == 5 || level == 8 || level == 10);
             if (point->spread == (i < points.count)) {
                 bool too_large = gw_is_too_large(&points, i % points.count, share_s);
-                point->cost_s = too_large ? 0 : 1e-3 * (double)(1 << level);
+                point->cost_s = point->usual_s = too_large ? 0 : 1e-3 * (double)(1 << level);
                 point->state = too_large ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
             }
         }
@@ -389,7 +389,8 @@ TEST(sizes_in_shorter_rows_are_no_larger) {
     assert_ok(gw_points_open(&series, 1, 2, &points, NULL));
     for (size_t i = 0; i < points.count; i++) {
         struct gw_measured_point *point = &points.items[i];
-        point->cost_s = 1e-3 * (double)point->row;
+        point->usual_s = 1e-3;
+        point->cost_s = point->usual_s * (double)point->row;
         assert_int_equal(point->row, i < 4 ? 8 : i < 7 ? 8 >> (i - 3) : 1);
         assert_false(gw_is_too_large(&points, i, 5e-3));
     }
@@ -427,14 +428,14 @@ TEST(one_disturbed_size_leaves_nothing_out) {
     struct gw_points points;
     assert_ok(gw_points_open(&series, 1, 2, &points, NULL));
     for (size_t i = 0; i < points.count; i++) {
-        points.items[i].cost_s = 1e-6 * (double)points.items[i].size;
+        points.items[i].cost_s = points.items[i].usual_s = 1e-6 * (double)points.items[i].size;
     }
     struct gw_measured_point *disturbed = &points.items[4];
     assert_int_equal(disturbed->size, 16384);
-    disturbed->cost_s *= 10;
+    disturbed->cost_s = disturbed->usual_s *= 10;
     assert_false(gw_is_too_large(&points, 5, 0.04));
     assert_true(gw_is_too_large(&points, 5, 0.03));
-    disturbed[-1].cost_s *= 10;
+    disturbed[-1].cost_s = disturbed[-1].usual_s *= 10;
     assert_true(gw_is_too_large(&points, 5, 0.04));
     gw_points_free(&points);
 }
