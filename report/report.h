@@ -45,7 +45,7 @@ void gw_table_close(struct gw_table *table);
 void gw_print_heading(const struct gw_scenario *scenario, const char *sends,
                       const struct gw_axis_values *values);
 
-/* What a heading says in place of a density: "mixed", "dense" or NULL. */
+/* Names in a heading, in place of a density: "mixed", "dense" or NULL. */
 const char *gw_algorithm_sends(const struct gw_algorithm *algorithm);
 
 /* Formats " with policy optimal, compressor dgc"; "" without changes. Returns `out`. */
