@@ -118,7 +118,7 @@ def test_records_and_validates_a_job(folder):
     hooks = ["torch-fp16", "torch-bf16", "torch-powersgd", "torch-topk"]
     ways = f"torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,{','.join(hooks)}"
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--model", "m.json"]
-    asked += ["--iterations", "4", "--algo", f"{ways},topk,lags,bf16:plan", "--out", "v.json"]
+    asked += ["--iterations", "4", "--algo", f"{ways},topk,lags,topk:plan", "--out", "v.json"]
     status, out, err = start(folder, *asked)
     assert (status, err) == (0, "")
     document = json.loads((folder / "v.json").read_text())
@@ -128,7 +128,7 @@ def test_records_and_validates_a_job(folder):
         "torch-ddp:plan",
         "topk",
         "lags",
-        "bf16:plan",
+        "topk:plan",
     ]
     assert "was not measured beside a backward pass: predictions may be off; --calibrate" in out
     assert document["results"][1]["groups"] > 1  # 444,016 bytes in buckets of 0.1 MiB
