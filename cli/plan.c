@@ -10,7 +10,6 @@ struct options {
     struct gw_scenario_options scenario;
     struct gw_making_options made;
     const char *policy, *compressor, *exchange, *out, *sweep;
-    const char *gradients;
     struct gw_mixed_request mixed;
     bool explain;
 };
@@ -42,7 +41,7 @@ static const struct gw_option option_table[] = {
      .help = "With --choices: keep at least that share of the gradient's energy, the sum of its "
              "squares",
      .otherwise = "any"},
-    {"gradients", 0, "FILE", GW_TEXT, IN(gradients),
+    {"gradients", 0, "FILE", GW_TEXT, IN(mixed.gradients),
      .help = "With --choices: the energy of each tensor by the recorded gradients in FILE",
      .otherwise = "bell-shaped ones", .names = GW_NAMES_FILES},
     {"explain", 0, NULL, GW_FLAG, IN(explain),
@@ -76,23 +75,10 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-static enum gw_status plan_mixed(const struct options *options, const struct gw_scenario *scenario,
-                                 struct gw_plans *plans, struct gw_error *error) {
-    struct gw_mixed_request request = options->mixed;
-    struct gw_recorded_gradients gradients = {0};
-    request.has_density = options->scenario.density > 0;
-    if (options->gradients != NULL) {
-        GW_TRY(gw_recorded_gradients_read(options->gradients, &gradients, error));
-        request.gradients = &gradients;
-    }
-    enum gw_status status = gw_plans_make_mixed(scenario, &request, plans, error);
-    gw_recorded_gradients_free(&gradients);
-    return status;
-}
-
 static enum gw_status plan(const struct options *options, const struct gw_scenario *scenario,
                            struct gw_plans *plans, struct gw_error *error) {
     bool ranking = strcmp(options->policy, "all") == 0;
+    struct gw_mixed_request mixed = options->mixed;
     struct gw_explanation best;
     const char *dot = options->out == NULL ? NULL : strrchr(options->out, '.');
     bool has_ending = dot != NULL && strchr(dot, '/') == NULL; /* a device's name, say, has none */
@@ -102,7 +88,8 @@ static enum gw_status plan(const struct options *options, const struct gw_scenar
                        options->out);
     }
     if (options->mixed.choices != NULL) {
-        GW_TRY(plan_mixed(options, scenario, plans, error));
+        mixed.has_density = options->scenario.density > 0;
+        GW_TRY(gw_plans_make_mixed(scenario, &mixed, plans, error));
     } else {
         GW_TRY(gw_plans_make(scenario, options->compressor, options->exchange, options->policy,
                              plans, error));

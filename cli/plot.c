@@ -64,6 +64,12 @@ static const struct gw_option option_table[] = {
              "of them",
      .otherwise = "all; hard-threshold,topk,exdyna for density; omgs-optimal for timeline and plan",
      .names = GW_NAMES_ALGORITHMS, .is_list = true},
+    {"choices", 0, "A,B,..", GW_TEXT, IN(picture.choices),
+     .help = "front: of mixed plans, of which each group goes by one of these, as for gradweave "
+             "plan"},
+    {"gradients", 0, "FILE", GW_TEXT, IN(picture.gradients),
+     .help = "front with --choices: the energy of each tensor by the recorded gradients in FILE",
+     .otherwise = "bell-shaped ones", .names = GW_NAMES_FILES},
     {"shape", 0, "NAME", GW_TEXT, IN(picture.shape),
      .help = "bounds: distribution of the gradient, as for gradweave bench", .value = "normal",
      .names = GW_NAMES_SHAPES},
@@ -82,6 +88,8 @@ static const struct gw_option option_table[] = {
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "KIND", MISSING},
     {NULL, GW_NEEDS, "out data", MISSING},
+    {"choices", GW_NEEDS, "KIND=front", "--choices: expected plot front with it"},
+    {"gradients", GW_NEEDS, "choices", "--gradients: expected --choices with it"},
     {0},
 };
 
@@ -172,7 +180,8 @@ const struct gw_verb gw_verb_plot = {
         "measured time beside the predicted one, and how far off that is. plan: which tensors "
         "travel together. scaling: efficiency over workers, of what gradweave advise "
         "recommends and of its rivals. crossover: the fastest pipeline over bandwidths and "
-        "densities. front: all pipelines by time and by the energy that they send. "
+        "densities. front: all pipelines by time and by the energy that they send, or with "
+        "--choices the fastest mixed plans by the energy that they keep at least. "
         "convergence: in how many iterations trainings came to their goal. difference: from "
         "one of `gradweave validate "
         "--explain`, both timelines of an iteration. calibration: what collectives and "

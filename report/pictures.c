@@ -282,6 +282,70 @@ enum gw_status gw_draw_map(const struct gw_picture *picture, struct gw_error *er
     return draw_survey(picture, "crossover", draw_cells, error);
 }
 
+/* ---- front of mixed plans ------------------------------------------------------------------ */
+
+enum { MIXED_POINTS = 24 };
+
+/* The fastest plans that keep at least so much energy, from the fastest of all on. */
+struct mixed_front {
+    size_t count;
+    double kept[MIXED_POINTS + 1]; /* ascending */
+    double iteration_s[MIXED_POINTS + 1], bound_s[MIXED_POINTS + 1];
+};
+
+/* Finds plans for limits in equal steps up to all energy, or to the most that the choices keep. */
+static enum gw_status find_mixed_front(const struct gw_picture *picture,
+                                       const struct gw_scenario *scenario, struct mixed_front *out,
+                                       struct gw_error *error) {
+    struct gw_mixed_request request = {.choices = picture->choices,
+                                       .gradients = picture->gradients};
+    for (size_t i = 0; i <= MIXED_POINTS; i++) {
+        if (i > 0) {
+            request.keep = out->kept[0] + (1 - out->kept[0]) * (double)i / MIXED_POINTS;
+        }
+        if (i > 0 && request.keep <= out->kept[out->count - 1]) {
+            continue; /* the last plan is the fastest of these, too */
+        }
+        struct gw_plans plans = {0};
+        enum gw_status status = gw_plans_make_mixed(scenario, &request, &plans, error);
+        if (status == GW_OK) {
+            out->kept[out->count] = plans.energy_kept;
+            out->iteration_s[out->count] = plans.plans[0].iteration_s;
+            out->bound_s[out->count++] = plans.plans[0].lower_bound_s;
+        }
+        gw_plans_free(&plans);
+        if (status == GW_BAD_INPUT && i > 0) {
+            return GW_OK; /* no plan keeps as much */
+        }
+        GW_TRY(status);
+    }
+    return GW_OK;
+}
+
+static enum gw_status draw_mixed(const struct gw_picture *picture, struct gw_error *error) {
+    struct gw_scenario scenario;
+    struct mixed_front front = {0};
+    char title[GW_TITLE_SIZE];
+    GW_TRY(open_scenario(picture, "front", &scenario, error));
+    gw_picture_title(&scenario, NULL, "fastest mixed plans", title);
+    enum gw_status status = find_mixed_front(picture, &scenario, &front, error);
+    gw_scenario_close(&scenario);
+    GW_TRY(status);
+    const struct gw_line lines[] = {
+        {.label = "fastest plan", .heights = front.iteration_s},
+        {.label = "lower bound", .colour = 1, .dashed = true, .heights = front.bound_s}};
+    const struct gw_line_chart chart = {.title = title,
+                                        .axis = "share of gradient energy kept",
+                                        .height_axis = "iteration (ms)",
+                                        .unit = 1e-3,
+                                        .value_count = front.count,
+                                        .values = front.kept,
+                                        .line_count = 2,
+                                        .lines = lines};
+    return gw_chart_lines(&chart, picture->out, picture->data, error);
+}
+
 enum gw_status gw_draw_front(const struct gw_picture *picture, struct gw_error *error) {
-    return draw_survey(picture, "front", draw_energies, error);
+    return picture->choices != NULL ? draw_mixed(picture, error)
+                                    : draw_survey(picture, "front", draw_energies, error);
 }

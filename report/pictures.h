@@ -15,8 +15,10 @@ struct gw_picture {
     const char *subject;    /* a model, a cluster, or a validation's file */
     const char *cluster;    /* of a breakdown */
     const char *algorithms; /* names with commas between, or "all" */
-    const char *shape;      /* of a gradient: "normal", ... */
-    size_t elements;        /* of a gradient, or of a model that is reduced */
+    const char *choices; /* of mixed plans, whose front is drawn in place of pipelines'; or NULL */
+    const char *gradients; /* file of recorded gradients that have the plans' energy, or NULL */
+    const char *shape;     /* of a gradient: "normal", ... */
+    size_t elements;       /* of a gradient, or of a model that is reduced */
     double density;
     size_t workers, iterations;
     size_t decay;            /* iteration from which on gradients are a tenth as large */
@@ -38,7 +40,8 @@ enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *e
 
 /*
  * Draw the recommended pipeline and its rivals over workers; the fastest over bandwidths and
- * densities; all pipelines' times over the gradient energy that they send.
+ * densities; all pipelines' times over the gradient energy that they send, or the fastest mixed
+ * plans that keep at least so much of it.
  */
 enum gw_status gw_draw_scaling(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_map(const struct gw_picture *picture, struct gw_error *error);

@@ -129,6 +129,20 @@ static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixt
     return GW_OK;
 }
 
+/* Finds what each choice loses of each tensor. */
+static enum gw_status lose_energy(const struct gw_model *model, const char *path,
+                                  struct mixture *choices, struct gw_error *error) {
+    struct gw_recorded_gradients recorded = {0};
+    enum gw_status status =
+        path == NULL ? GW_OK : gw_recorded_gradients_read(path, &recorded, error);
+    for (size_t k = 0; k < choices->count && status == GW_OK; k++) {
+        status = gw_energy_lost(model, &choices->ways[k], path == NULL ? NULL : &recorded,
+                                choices->lost + k * model->tensor_count, error);
+    }
+    gw_recorded_gradients_free(&recorded);
+    return status;
+}
+
 /* ---- plans --------------------------------------------------------------------------------- */
 
 static enum gw_status note_derivations(const struct mixture *choices, struct gw_plan *plan,
@@ -163,10 +177,7 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
         gw_arena_zeros(&out->arena, choices->count * model->tensor_count, sizeof *choices->lost);
     out->plans = gw_arena_zeros(&out->arena, 1, sizeof *out->plans);
     GW_TRY(gw_arena_check(&out->arena, "planning", error));
-    for (size_t k = 0; k < choices->count; k++) {
-        GW_TRY(gw_energy_lost(model, &choices->ways[k], request->gradients,
-                              choices->lost + k * model->tensor_count, error));
-    }
+    GW_TRY(lose_energy(model, request->gradients, choices, error));
     const struct gw_mix mix = {.costs = choices->costs,
                                .count = choices->count,
                                .lost = choices->lost,

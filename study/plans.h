@@ -69,8 +69,7 @@ struct gw_mixed_request {
     const char *choices;
     bool has_density; /* the scenario's density is asked for: choices must take it */
     double keep;
-    const struct gw_recorded_gradients
-        *gradients; /* that have the energy; NULL: a bell-shaped one */
+    const char *gradients; /* file of recorded ones that have the energy; NULL: bell-shaped ones */
     const struct gw_algorithm *const *algorithms; /* [count] */
     size_t count;
     /* The pipelines' counts are those of these trainings where they depend on gradients; NULL: as

@@ -94,6 +94,33 @@ TEST_IN_FOLDER(scaling_map_and_front_are_of_the_report) {
     }
 }
 
+#define MIXED "resnet50 --cluster p102-1gbe-16 --choices dense,topk:0.01 "
+
+/* Each point is the plan that keeps as much; the last keeps all and is dense. */
+TEST_IN_FOLDER(front_of_mixed_plans_is_of_plans_within_limits) {
+    char command[256];
+    const char *line = draw(*state, "front " MIXED);
+    double last_s = 0;
+    double last = 0;
+    assert_true(count_lines(line) > 15);
+    for (size_t i = 0; *line != '\0'; line = next_line(line), i++) {
+        double kept = number_in(line, 0);
+        double iteration_s = number_in(line, 1);
+        assert_true(kept > last && iteration_s >= last_s);
+        assert_true(number_in(line, 2) <= iteration_s && number_in(line, 2) > 0.99 * iteration_s);
+        if (i % 8 == 1) {
+            (void)snprintf(command, sizeof command,
+                           "gradweave plan " MIXED "--policy optimal --keep %.12g --json",
+                           kept * (1 - 1e-8));
+            cJSON *plan = ask_document(*state, command, NULL);
+            assert_true(near(number_at(plan, "iteration_s"), iteration_s, 1e-8));
+        }
+        last = kept;
+        last_s = iteration_s;
+    }
+    assert_true(near(last, 1, 1e-9));
+}
+
 /* Numbers alone need no gnuplot, and are those of the picture. */
 TEST_IN_FOLDER(numbers_need_no_gnuplot) {
     char *drawn = strdup(draw(*state, "plan " ASKED "--algo mgs"));
