@@ -262,8 +262,8 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
     }
     list->count = known;
     recheck->survey.points = (struct gw_points){.series = list->items, .series_count = list->count};
-    for (size_t s = 0; s < list->count; s++) {
-        double limit_s = gw_largest_share_s(list->items, list->count, s, time_s);
+    double limit_s = gw_largest_share_s(recheck->survey.list.count, time_s);
+    for (size_t s = 0; s < recheck->survey.list.count; s++) {
         GW_TRY(add_sizes(recheck, s, limit_s, error));
     }
     return recheck->survey.points.count > 0

@@ -83,7 +83,8 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
             GW_TRY(gw_points_add(out, s, size, error));
             before = size;
         }
-        for (size_t i = 0; i < GW_MIN_SIZES && out->count > first; i++) {
+        /* The rest must do for five sizes beside the two smallest of those. */
+        for (size_t i = 0; i < GW_MIN_SIZES && out->count >= first + 2 * GW_MIN_SIZES - 2; i++) {
             size_t steps = GW_MIN_SIZES - 1, last = out->count - 1 - first;
             out->items[first + (i * last + steps / 2) / steps].spread = true;
         }
@@ -293,22 +294,11 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
 /*
  * Costs at most double from size to size, so all sizes of a series take at most twice the time of
  * its largest; each is repeated some times and run once to warm up. The rest of the time is for
- * points that need more repeats. A collective of all ranks, which costs more than a kernel and is
- * not proportional to sizes, has four shares.
+ * points that need more repeats.
  */
-static double count_shares(const struct gw_series *series) {
-    return series->subject.ends_straight && !series->of_fewer ? 4 : 1;
-}
-
-double gw_largest_share_s(const struct gw_series *series, size_t count, size_t which,
-                          double time_s) {
+double gw_largest_share_s(size_t series_count, double time_s) {
     const double share_of_time = 0.6;
-    double shares = 0;
-    for (size_t s = 0; s < count; s++) {
-        shares += count_shares(&series[s]);
-    }
-    return share_of_time * time_s * count_shares(&series[which]) /
-           (2 * (FIRST_VISITS + 1) * shares);
+    return share_of_time * time_s / (2 * (FIRST_VISITS + 1) * (double)series_count);
 }
 
 const struct gw_measured_point *gw_tried_below(const struct gw_points *points, size_t which) {

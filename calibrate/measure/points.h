@@ -68,7 +68,7 @@ enum gw_point_state {
 struct gw_measured_point {
     size_t series, size;
     size_t row;  /* runs of a repeat; 0: one */
-    bool spread; /* one of five that cover the range of sizes, which are tried out first */
+    bool spread; /* one of five that cover a range of eight sizes or more: tried out first */
     bool asked;  /* one of the subject's `asked` */
     enum gw_point_state state;
     double *seconds; /* [count], of a run of each repeat, in the order of measuring */
@@ -186,9 +186,7 @@ bool gw_is_too_large(const struct gw_points *points, size_t point, double share_
 enum { GW_ASKED_REPEATS = 2 };
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s);
 
-/* The largest cost of a repeat of the series `which`, of its largest size, with which all sizes of
- * all series fit in the time. */
-double gw_largest_share_s(const struct gw_series *series, size_t count, size_t which,
-                          double time_s);
+/* The largest cost of a repeat of a series' largest size with which all sizes fit in the time. */
+double gw_largest_share_s(size_t series_count, double time_s);
 
 #endif

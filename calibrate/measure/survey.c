@@ -290,7 +290,7 @@ static size_t list_by_size(struct leader *leader, size_t phase, bool spread) {
 static enum gw_status try_out_phase(struct leader *leader, size_t phase, bool spread, double time_s,
                                     struct gw_error *error) {
     const double quick_s = 2e-3;
-    const double least_share_s = 10e-3; /* of spread sizes of collectives, in any time */
+    const double least_share_s = 10e-3; /* of spread sizes of collectives of all ranks */
     const struct gw_points *points = &leader->part.survey->points;
     size_t count = list_by_size(leader, phase, spread);
     if (count == 0) {
@@ -304,14 +304,12 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, bool sp
             continue;
         }
         const struct gw_series *series = &points->series[point->series];
-        double share_s =
-            gw_largest_share_s(points->series, points->series_count, point->series, time_s);
-        bool in_time = now_s(leader) < leader->end_s - time_s / 2;
-        if (point->spread && series->subject.ends_straight && !series->of_fewer) {
-            share_s = fmax(share_s, least_share_s);
-        } else if (!point->spread && !in_time) {
-            share_s = 0;
+        bool in_time = now_s(leader) < leader->end_s - time_s / 4;
+        double share_s = gw_largest_share_s(points->series_count, time_s);
+        if (series->subject.ends_straight && !series->of_fewer) {
+            share_s = fmax(4 * share_s, spread ? least_share_s : 0);
         }
+        share_s = spread || in_time ? share_s : 0;
         if (point->asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
                          : gw_is_too_large(points, which, share_s)) {
             point->state = GW_POINT_LEFT_OUT;

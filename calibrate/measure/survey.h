@@ -57,11 +57,11 @@ enum gw_status gw_point_survey_add_aggregators(struct gw_point_survey *survey,
  *
  * First each point is run a few times, to warm up and to learn its cost: from small sizes to large
  * ones, first five sizes that are spread over the range of each curve, whatever the time, then the
- * others until half of it is over. Sizes that would take more than their share are left out. Then
- * points are visited in rounds, each in a new random order, for a block of repeats at a time, until
- * all medians are precise or the time is over. Slow drift then affects all sizes alike and shows as
- * spread; with one size after the other it would show as a slope. Points with repeats in the
- * journal keep them.
+ * others until three quarters of it are over. Sizes that would take more than their share are left
+ * out. Then points are visited in rounds, each in a new random order, for a block of repeats at a
+ * time, until all medians are precise or the time is over. Slow drift then affects all sizes alike
+ * and shows as spread; with one size after the other it would show as a slope. Points with repeats
+ * in the journal keep them.
  */
 enum gw_status gw_measure_points(struct gw_point_survey *survey, double time_s,
                                  struct gw_journal *journal, const struct gw_report *report,
