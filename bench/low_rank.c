@@ -47,7 +47,7 @@ static void measure_shape(size_t rank, size_t rows, size_t columns) {
         gw_low_rank_factor(&group, &task);
         seconds[2] = least(seconds[2], began_s);
         began_s = gw_clock_now_s();
-        gw_low_rank_finish(&group, &task, u + n);
+        gw_low_rank_finish(&group, &task, 1, u + n);
         seconds[3] = least(seconds[3], began_s);
     }
     printf("%zu x %zu: pass %.3f ms, P = M Q %.3f ms, Q = M^T P %.3f ms, P Q^T %.3f ms\n", rows,

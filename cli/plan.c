@@ -36,7 +36,8 @@ static const struct gw_option option_table[] = {
     {"choices", 0, "A,B,..", GW_TEXT, IN(mixed.choices),
      .help =
          "Ways to travel of which the optimal plan gives each group one: dense, and compressors, "
-         "those that select with a density or that of --density, such as dense,topk:0.01,topk"},
+         "those that select with a density or that of --density, factors with a rank, such as "
+         "dense,topk:0.01,topk,powersgd:8"},
     {"keep", 0, "SHARE", GW_POSITIVE, IN(mixed.keep), .maximum = 1,
      .help = "With --choices: keep at least that share of the gradient's energy, the sum of its "
              "squares",

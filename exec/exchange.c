@@ -8,8 +8,8 @@
 
 /* Finds the runner of an operation's leg; NULL if there is none. */
 static const struct gw_leg_runner *find_runner(const struct gw_operation *operation) {
-    static const struct gw_leg_runner *const families[] = {gw_gathered_legs, gw_server_legs,
-                                                           gw_tree_legs, gw_code_legs};
+    static const struct gw_leg_runner *const families[] = {
+        gw_gathered_legs, gw_server_legs, gw_tree_legs, gw_code_legs, gw_low_rank_legs};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         for (const struct gw_leg_runner *leg = families[i]; leg->run != NULL; leg++) {
             if (leg->payload == operation->payload &&
@@ -78,7 +78,8 @@ static enum gw_status check_way(const struct gw_way *way, bool on_gpu, struct gw
     return !on_gpu || !gw_way_compresses(way) || gw_is_on_gpus(way->compressor)
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
-                         "execution: compressor %s: expected one that there is for GPUs",
+                         "execution: expected a compressor with GPU code, or gradients in the "
+                         "host's memory, got %s for gradients on a GPU",
                          way->compressor->name);
 }
 

@@ -22,7 +22,7 @@ struct gw_leg_runner {
 
 /* Each is ended by one without a function. */
 extern const struct gw_leg_runner gw_gathered_legs[], gw_server_legs[], gw_tree_legs[],
-    gw_code_legs[];
+    gw_code_legs[], gw_low_rank_legs[];
 
 /* Calls prepare() of the runners of all exchanges of the worker's checked schedule, and again when
  * more data is expected than before, with compressors whose counts depend on gradients. */

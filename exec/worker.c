@@ -143,6 +143,7 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
                             .iteration = worker->iteration,
                             .threshold = group->threshold,
                             .layers = group->layers,
+                            .rows = group->rows,
                             .layer_count = group->slice->layer_count,
                             .state = group->state};
 }
@@ -175,11 +176,12 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
         .seed = gw_random_mix(options->seed) + g,
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
+    group->rows = schedule->rows + group->slice->first_layer;
     /* selects as many elements as wanted of normal gradients (two-sided) */
     double tail = (double)group->slice->kept / (2 * (double)group->slice->elements);
     group->threshold = options->trains ? 0 : gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
-    if (worker->timed_compression) {
+    if (worker->timed_compression && gw_compressor_selects(group->compressor)) {
         return cut_layers(worker, group, error);
     }
     if (worker->serves || group->compressor == &gw_compressor_none) {

@@ -26,11 +26,13 @@ static const struct attachment {
     {&gw_compressor_exdyna, &gw_kernel_exdyna, ON_GPU(exdyna)},
     {&gw_compressor_exdyna_trend, &gw_kernel_exdyna_trend, ON_GPU(exdyna)},
     {&gw_compressor_exdyna_static, &gw_kernel_exdyna_static, ON_GPU(exdyna)},
+    {&gw_compressor_powersgd, &gw_kernel_powersgd, NULL},
 };
 
 static const struct attachment *find_attachment(const struct gw_compressor *compressor) {
     for (size_t i = 0; i < sizeof attachments / sizeof *attachments; i++) {
-        if (attachments[i].compressor == compressor) {
+        if (attachments[i].compressor == compressor ||
+            (compressor->rank > 0 && attachments[i].compressor->rank > 0)) {
             return &attachments[i];
         }
     }
@@ -91,9 +93,11 @@ size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t 
 
 enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,
                              void **state, struct gw_error *error) {
+    struct gw_task own = *task;
+    own.rank = compressor->rank;
     *state = NULL;
     enum gw_status status =
-        compressor->stateful ? needed_kernel(compressor)->open(task, state, error) : GW_OK;
+        compressor->stateful ? needed_kernel(compressor)->open(&own, state, error) : GW_OK;
     if (status != GW_OK) {
         gw_state_close(compressor, *state);
         *state = NULL;

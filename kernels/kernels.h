@@ -91,7 +91,9 @@ struct gw_task {
     double threshold;         /* on |u|: that of hard-threshold, and ExDyna's first one; 0: ExDyna's
                                * published one, 1 / (2 sqrt(k)) */
     const size_t *layers;     /* [layer_count] elements each, n in all; NULL: one layer */
+    const size_t *rows;       /* [layer_count] of their matrices; 0: it is none */
     size_t layer_count;
+    size_t rank;    /* of factors; set by gw_state_open */
     void *state;    /* the compressor's, for this part of the gradient; NULL if it has none */
     size_t threads; /* share the work, without an effect on the result; 0 means 1 */
     struct gw_workspace *workspace;
@@ -104,7 +106,7 @@ typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection
 
 /* A compressor's functions on the host, attached to its descriptor. */
 struct gw_kernel {
-    gw_select *select;
+    gw_select *select; /* NULL: it makes factors (low_rank.h), which are its state */
     /* Opens a state that lives across iterations, for tasks like this one; NULL: no state. The
      * caller closes the state on failure too. */
     enum gw_status (*open)(const struct gw_task *task, void **state, struct gw_error *error);

@@ -53,7 +53,9 @@ enum gw_status gw_low_rank_project(struct gw_low_rank *group, const struct gw_ta
 /* Makes the columns of p orthonormal, or 0 where they depend on others, and sets q = M^T p. */
 void gw_low_rank_factor(struct gw_low_rank *group, const struct gw_task *task);
 
-/* Writes raw and p q^T to out[0..n), and subtracts p q^T from u; raw elements of u become 0. */
-void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float *out);
+/* Writes raw and p q^T, `times` over, to out[0..n), and subtracts p q^T from u; raw elements of u
+ * become 0. */
+void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float times,
+                        float *out);
 
 #endif

@@ -166,6 +166,10 @@ struct gradweave_training {
      * ("dense", "topk:0.01", "topk": of the density above); the algorithm is then "mixed". NULL:
      * groups travel by the algorithm. */
     const char *const *ways;
+    /* [tensor_count] first dimensions of tensors that have more than one, and divide their
+     * elements; 0 for others. PowerSGD makes factors of these tensors; NULL: of none, which it
+     * refuses. */
+    const uint64_t *rows;
 };
 
 /*

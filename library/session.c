@@ -37,6 +37,11 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
                            "elements[%zu]: expected a positive integer, and at most 2^53 in all",
                            i);
         }
+        if (training->rows != NULL && training->rows[i] > 0 && elements % training->rows[i] > 0) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "rows[%zu]: expected a divisor of %llu elements, got %llu", i,
+                           (unsigned long long)elements, (unsigned long long)training->rows[i]);
+        }
         if (training->numbers != NULL && (training->numbers[i] > GRADWEAVE_FP16 ||
                                           (training->numbers[i] > 0 && training->gpu != NULL))) {
             return gw_fail(error, GW_BAD_INPUT, "numbers[%zu]: expected %s, got %d", i,
@@ -106,20 +111,28 @@ static enum gw_status copy_ways(const struct gradweave_training *training, struc
 static enum gw_status build_schedule(const struct gradweave_training *training, size_t workers,
                                      struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
+    uint64_t(*shapes)[2] = calloc(training->tensor_count, sizeof *shapes);
     struct gw_model model = {.name = "",
                              .bytes_per_element = dense_bytes(training, &out->algorithm),
                              .tensor_count = training->tensor_count,
                              .tensors = tensors};
     const struct gw_algorithm *algorithm = &out->algorithm;
     double density = gw_algorithm_selects(algorithm) ? usual_density(training) : 1;
-    if (tensors == NULL) {
-        return gw_fail_memory(error, "opening a session");
-    }
-    for (size_t i = 0; i < training->tensor_count; i++) {
+    for (size_t i = 0; i < training->tensor_count && tensors != NULL && shapes != NULL; i++) {
+        uint64_t rows = training->rows == NULL ? 0 : training->rows[i];
         tensors[i] = (struct gw_tensor){.name = out->names[i], .elements = training->elements[i]};
+        if (rows > 0) {
+            shapes[i][0] = rows;
+            shapes[i][1] = training->elements[i] / rows;
+            tensors[i].dimensions = 2;
+            tensors[i].shape = shapes[i];
+        }
     }
-    enum gw_status status = gw_plan_create(&out->plan, "", "given", algorithm->compressor->name,
-                                           density, workers, error);
+    enum gw_status status =
+        tensors == NULL || shapes == NULL
+            ? gw_fail_memory(error, "opening a session")
+            : gw_plan_create(&out->plan, "", "given", algorithm->compressor->name, density, workers,
+                             error);
     if (status == GW_OK) {
         status = gw_library_copy_groups(training->groups, training->group_count,
                                         training->tensor_count, &out->plan, error);
@@ -130,6 +143,7 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
     if (status == GW_OK) {
         status = gw_algorithm_schedule(algorithm, &model, &out->plan, &out->schedule, error);
     }
+    free(shapes);
     free(tensors);
     return status;
 }

@@ -237,6 +237,9 @@ static double least_share(enum gw_payload payload, const struct gw_costs *costs)
         return code;
     case GW_CODES_PART:
         return code / (double)costs->workers;
+    case GW_RAW:
+    case GW_FACTOR_P:
+    case GW_FACTOR_Q:
     case GW_COUNTS:
         break;
     }
@@ -347,6 +350,30 @@ static enum gw_status bound_aggregation(struct gw_costs *costs, const struct gw_
     return GW_OK;
 }
 
+/* Least bytes of all legs of factors together, for each byte of the dense gradient of any tensor.
+ */
+static double least_factors(const struct gw_costs *costs) {
+    double least = 1;
+    for (size_t i = 0; i < costs->model->tensor_count; i++) {
+        struct gw_size size = {0};
+        gw_costs_add_tensor(costs, i, &size);
+        double numbers =
+            (double)(size.raw + costs->way.compressor->rank * (size.rows + size.columns));
+        least = fmin(least, numbers / (double)size.elements);
+    }
+    return least * GW_NUMBER_BYTES / (double)costs->model->bytes_per_element;
+}
+
+/* Each tensor sends by one leg or by two, and all legs are allreduces: the one that carries most
+ * has a third of the bytes, or more. */
+static enum gw_status bound_factors(struct gw_costs *costs, struct byte_range range,
+                                    struct gw_error *error) {
+    const struct gw_curve *curve = &costs->legs[0].curve;
+    struct gw_curve lower = {0};
+    GW_TRY(lower_curve(curve, least_factors(costs) / 3, range, &lower, error));
+    return add_curve(&costs->exchange, &lower, error);
+}
+
 /* Leaves out a server's update of a sparse group, whose number of elements is not known. */
 static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *error) {
     const struct byte_range range = {
@@ -355,6 +382,9 @@ static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *er
     if (!gw_compressor_selects(costs->way.compressor)) {
         costs->exchange.per_unit_s =
             costs->update_s_per_element / (double)costs->model->bytes_per_element;
+    }
+    if (costs->way.compressor->rank > 0) {
+        return bound_factors(costs, range, error);
     }
     for (size_t i = 0; i < costs->leg_count; i++) {
         const struct gw_leg_cost *leg = &costs->legs[i];
@@ -469,7 +499,8 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
         .way = {scenario->method->compressor, scenario->method->exchange,
                 gw_compressor_selects(scenario->method->compressor) ? scenario->density : 1},
         .session_s = overlap == NULL ? 0 : overlap->session_s};
-    enum gw_status status = find_costs(scenario, out, error);
+    enum gw_status status = gw_model_check_shapes(scenario->model, out->way.compressor, error);
+    status = status == GW_OK ? find_costs(scenario, out, error) : status;
     if (status != GW_OK) {
         gw_costs_close(out);
     }

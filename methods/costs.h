@@ -91,8 +91,7 @@ static inline bool gw_costs_compress(const struct gw_costs *costs) {
 /* Adds a tensor to the sizes of a group that goes the costs' way. */
 static inline void gw_costs_add_tensor(const struct gw_costs *costs, size_t tensor,
                                        struct gw_size *size) {
-    size->elements += costs->model->tensors[tensor].elements;
-    size->tensors++;
+    gw_size_add(size, &costs->model->tensors[tensor], costs->way.compressor);
 }
 
 /* Bytes that one worker contributes to the exchange of a group of n elements. */

@@ -21,6 +21,10 @@ static bool is_half(const struct gw_compressor *compressor) {
     return compressor->code.bits == 16;
 }
 
+static bool is_of_rank(const struct gw_compressor *compressor) {
+    return compressor->rank > 0;
+}
+
 static bool is_exact(const struct gw_compressor *compressor) {
     return is_sparse(compressor) && compressor->exact;
 }
@@ -58,7 +62,9 @@ const char *const gw_aggregator_names[] = {[GW_SCATTER_ADD] = "scatter-add",
                                            [GW_SUM] = "sum",
                                            [GW_HEAVYMIX] = "heavymix",
                                            [GW_DECODE] = "decode",
-                                           [GW_DECODE_ADD] = "decode-add"};
+                                           [GW_DECODE_ADD] = "decode-add",
+                                           [GW_FACTOR] = "factor",
+                                           [GW_EXPAND] = "expand"};
 
 /* Whether the leg brings a worker codes of its part only, from each worker, or of all parts. */
 static bool is_divided(const struct gw_leg *leg) {
@@ -88,6 +94,10 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
     case GW_CODES_PART:
         return is_divided(leg) ? gw_part_elements(extent->size.elements, extent->workers)
                                : extent->size.elements;
+    case GW_FACTOR_P:
+    case GW_FACTOR_Q:
+        return extent->size.elements - extent->size.raw;
+    case GW_RAW:
     case GW_COUNTS:
         break;
     }
@@ -118,6 +128,10 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
     { .by = GW_DECODE, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
 #define DECODE_OF_ALL                                                                              \
     { .by = GW_DECODE, .recurrence = GW_FOR_EACH_WORKER, .where = GW_EVERYWHERE }
+#define FACTOR                                                                                     \
+    { .by = GW_FACTOR, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+#define EXPAND                                                                                     \
+    { .by = GW_EXPAND, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
 #define FIND                                                                                       \
     { .by = GW_HEAVYMIX, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
 
@@ -300,12 +314,35 @@ const struct gw_exchange_kind gw_exchange_allgather_codes = {
     .legs = {{.collective = "allgather", .payload = GW_CODES, .aggregations = {DECODE_ADD_OF_ALL}}},
 };
 
+const struct gw_exchange_kind gw_exchange_low_rank = {
+    .name = "low-rank",
+    .title = "small tensors as they are, then the two factors of each matrix, by three allreduces",
+    .source = "Vogels et al., PowerSGD, 2019, Algorithm 1; PyTorch's powerSGD_hook",
+    .needed = "a compressor with a rank",
+    .carries = is_of_rank,
+    .leg_count = 3,
+    .legs = {{.collective = "allreduce", .payload = GW_RAW},
+             {.collective = "allreduce", .payload = GW_FACTOR_P, .aggregations = {FACTOR}},
+             {.collective = "allreduce", .payload = GW_FACTOR_Q, .aggregations = {EXPAND}}},
+};
+
 const struct gw_exchange_kind *const gw_exchange_kinds[] = {
-    &gw_exchange_allreduce,        &gw_exchange_common_values,   &gw_exchange_union,
-    &gw_exchange_sketch_tree,      &gw_exchange_layer_server,    &gw_exchange_allgather,
-    &gw_exchange_allgather_padded, &gw_exchange_gtopk,           &gw_exchange_sketch_server,
-    &gw_exchange_server,           &gw_exchange_leader,          &gw_exchange_halves,
-    &gw_exchange_two_phase,        &gw_exchange_allgather_codes, NULL,
+    &gw_exchange_allreduce,
+    &gw_exchange_common_values,
+    &gw_exchange_union,
+    &gw_exchange_sketch_tree,
+    &gw_exchange_layer_server,
+    &gw_exchange_allgather,
+    &gw_exchange_allgather_padded,
+    &gw_exchange_gtopk,
+    &gw_exchange_sketch_server,
+    &gw_exchange_server,
+    &gw_exchange_leader,
+    &gw_exchange_halves,
+    &gw_exchange_two_phase,
+    &gw_exchange_allgather_codes,
+    &gw_exchange_low_rank,
+    NULL,
 };
 
 /* ---- one of them --------------------------------------------------------------------------- */
@@ -359,6 +396,12 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
     case GW_CODES_PART:
         return gw_code_bytes(extent->compressor,
                              gw_part_elements(extent->size.elements, extent->workers));
+    case GW_RAW:
+        return number * extent->size.raw;
+    case GW_FACTOR_P:
+        return number * extent->compressor->rank * extent->size.rows;
+    case GW_FACTOR_Q:
+        return number * extent->compressor->rank * extent->size.columns;
     }
     return 0;
 }

@@ -40,6 +40,7 @@ struct gw_compressor {
     bool thresholded; /* is given a threshold, at least to begin with */
     bool steady;      /* its time follows from how many it is asked for, not how many it selects */
     struct gw_code code; /* of compressors that send all elements */
+    unsigned rank;       /* of the two factors that a matrix becomes; 0: it does not */
 };
 
 /* Dense exchange: all elements are kept. Not in the table. */
@@ -54,11 +55,11 @@ extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_co
     gw_compressor_exdyna, gw_compressor_exdyna_trend, gw_compressor_exdyna_static;
 
 extern const struct gw_compressor gw_compressor_bf16, gw_compressor_fp16, gw_compressor_int8,
-    gw_compressor_fp8, gw_compressor_onebit, gw_compressor_qsgd;
+    gw_compressor_fp8, gw_compressor_onebit, gw_compressor_qsgd, gw_compressor_powersgd;
 
-/* Whether the compressor selects elements: neither dense exchange nor a code. */
+/* Whether the compressor selects elements: neither dense exchange, nor a code, nor factors. */
 static inline bool gw_compressor_selects(const struct gw_compressor *compressor) {
-    return compressor != &gw_compressor_none && compressor->code.bits == 0;
+    return compressor != &gw_compressor_none && compressor->code.bits == 0 && compressor->rank == 0;
 }
 
 /* Bytes of the codes of n elements with their scales: ceil(n bits / 8) + scale_bytes ceil(n /
@@ -71,7 +72,14 @@ static inline bool gw_low_rank_compresses(uint64_t rows, uint64_t columns, uint6
     return 2 * rank * (rows + columns) < rows * columns;
 }
 
-/* The row of that name; NULL if there is none. */
+/* Fails for a compressor with a rank if the model says no tensor's shape: those without one travel
+ * as they are. */
+enum gw_status gw_model_check_shapes(const struct gw_model *model,
+                                     const struct gw_compressor *compressor,
+                                     struct gw_error *error);
+
+/* The row of that name, or the descriptor of "powersgd:RANK", which has no row unless the rank is
+ * the usual one; NULL if there is none. */
 const struct gw_compressor *gw_compressor_find(const char *name);
 
 /* The row of that name, or for "none" the descriptor of dense exchange. */
@@ -147,6 +155,9 @@ enum gw_payload {
     GW_ALL_LAYERS, /* the same of the layers that any worker chose */
     GW_CODES,      /* codes of all elements (gw_code_bytes) */
     GW_CODES_PART, /* codes of a worker's part of them, ceil(elements / workers) */
+    GW_RAW,        /* of tensors that are not compressed: 4 bytes an element */
+    GW_FACTOR_P, /* of matrices' left factors: 4 bytes for each row and each of the rank columns */
+    GW_FACTOR_Q, /* of their right factors: likewise for each of the matrix's columns */
 };
 
 enum {
@@ -157,7 +168,22 @@ enum {
 /* Sizes of a group that are sums over its tensors. */
 struct gw_size {
     uint64_t elements, tensors;
+    /* If the compressor has a rank: of matrices that it compresses, and elements of others. */
+    uint64_t rows, columns, raw;
 };
+
+/* Adds a tensor to the sizes of a group. */
+static inline void gw_size_add(struct gw_size *size, const struct gw_tensor *tensor,
+                               const struct gw_compressor *compressor) {
+    uint64_t rows = compressor->rank > 0 && tensor->dimensions > 1 ? tensor->shape[0] : 0;
+    uint64_t columns = rows > 0 ? tensor->elements / rows : 0;
+    bool compressed = gw_low_rank_compresses(rows, columns, compressor->rank);
+    size->elements += tensor->elements;
+    size->tensors++;
+    size->rows += compressed ? rows : 0;
+    size->columns += compressed ? columns : 0;
+    size->raw += compressed ? 0 : tensor->elements;
+}
 
 /* Sizes of a group that determine a leg's bytes, besides its payload. */
 struct gw_extent {
@@ -188,6 +214,8 @@ enum gw_aggregator {
     GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */
     GW_DECODE,       /* codes become floats */
     GW_DECODE_ADD,   /* codes become floats, which are added to a vector */
+    GW_FACTOR,       /* left factors become orthonormal, and matrices times them right factors */
+    GW_EXPAND,       /* factors become matrices, which are subtracted from the residual */
     GW_AGGREGATOR_COUNT,
     GW_ENCODE =
         GW_AGGREGATOR_COUNT, /* the group's compressor encodes, and takes its curve's time */
@@ -251,7 +279,8 @@ extern const struct gw_exchange_kind *const gw_exchange_kinds[];
 extern const struct gw_exchange_kind gw_exchange_allreduce, gw_exchange_common_values,
     gw_exchange_union, gw_exchange_sketch_tree, gw_exchange_layer_server, gw_exchange_allgather,
     gw_exchange_allgather_padded, gw_exchange_gtopk, gw_exchange_sketch_server, gw_exchange_server,
-    gw_exchange_leader, gw_exchange_halves, gw_exchange_two_phase, gw_exchange_allgather_codes;
+    gw_exchange_leader, gw_exchange_halves, gw_exchange_two_phase, gw_exchange_allgather_codes,
+    gw_exchange_low_rank;
 
 /* The exchange of that name; fails with the list of names. */
 enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind **out,
@@ -276,7 +305,8 @@ static inline bool gw_way_compresses(const struct gw_way *way) {
 
 /* Whether workers keep what they do not send of the group: error feedback. */
 static inline bool gw_way_keeps_residual(const struct gw_way *way) {
-    return gw_compressor_selects(way->compressor) || way->compressor->code.residual;
+    return gw_compressor_selects(way->compressor) || way->compressor->code.residual ||
+           way->compressor->rank > 0;
 }
 
 /* Elements that the compressor is asked for of a group of n. */

@@ -180,6 +180,12 @@ const struct gw_algorithm gw_algorithms[] = {
      .policy = "single",
      .compressor = &gw_compressor_qsgd,
      .exchange = &gw_exchange_allgather_codes},
+    {.name = "powersgd",
+     .title = "factors of rank 4 of DDP's buckets, three allreduces each, overlapped",
+     .paper = "PowerSGD (Vogels et al., NeurIPS 2019); PyTorch's powerSGD_hook",
+     .policy = "ddp",
+     .compressor = &gw_compressor_powersgd,
+     .exchange = &gw_exchange_low_rank},
     {.name = NULL},
 };
 

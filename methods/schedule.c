@@ -15,7 +15,10 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
         out->groups[g].first_layer = next;
         out->groups[g].layer_count = group->first - group->last + 1;
         for (size_t tensor = group->first + 1; tensor-- > group->last;) {
-            out->layers[next++] = model->tensors[tensor].elements;
+            const struct gw_tensor *from = &model->tensors[tensor];
+            gw_size_add(&out->groups[g].size, from, out->groups[g].way->compressor);
+            out->rows[next] = from->dimensions > 1 ? from->shape[0] : 0;
+            out->layers[next++] = from->elements;
         }
     }
 }
@@ -66,12 +69,17 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
                                 .group_count = plan->group_count,
                                 .groups = calloc(plan->group_count, sizeof *out->groups),
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
+                                .rows = calloc(model->tensor_count, sizeof *out->rows),
                                 .workers = plan->workers,
                                 .bytes_per_element = model->bytes_per_element,
                                 .uncertainty = model->uncertainty};
-    enum gw_status status = out->ways == NULL || out->groups == NULL || out->layers == NULL
-                                ? gw_fail_memory(error, "building a schedule")
-                                : find_ways(plan, way, out, error);
+    enum gw_status status =
+        out->ways == NULL || out->groups == NULL || out->layers == NULL || out->rows == NULL
+            ? gw_fail_memory(error, "building a schedule")
+            : find_ways(plan, way, out, error);
+    for (size_t i = 0; i < out->way_count && status == GW_OK; i++) {
+        status = gw_model_check_shapes(model, out->ways[i].compressor, error);
+    }
     if (status != GW_OK) {
         gw_schedule_free(out);
         return status;
@@ -126,7 +134,7 @@ double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_ope
 
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group) {
     const struct gw_slice *slice = &schedule->groups[group];
-    return (struct gw_extent){.size = {.elements = slice->elements, .tensors = slice->layer_count},
+    return (struct gw_extent){.size = slice->size,
                               .bytes_per_element = schedule->bytes_per_element,
                               .sketch_cells = slice->sketch_cells,
                               .selected = slice->selected,
@@ -216,6 +224,7 @@ void gw_schedule_free(struct gw_schedule *schedule) {
     free(schedule->groups);
     free(schedule->ways);
     free(schedule->layers);
+    free(schedule->rows);
     *schedule = (struct gw_schedule){0};
 }
 
@@ -314,7 +323,10 @@ static enum gw_status add_exchange(const struct gw_model *model, uint32_t number
                                          .method = leg->collective,
                                          .payload = leg->payload,
                                          .elements = out->groups[number].elements};
-        GW_TRY(add_operation(out, operation, last, 1, last, error));
+        struct gw_extent extent = gw_schedule_extent(out, number);
+        if (gw_payload_bytes(leg->payload, &extent) > 0) {
+            GW_TRY(add_operation(out, operation, last, 1, last, error));
+        }
     }
     return GW_OK;
 }

@@ -43,6 +43,7 @@ struct gw_slice {
     uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
     size_t first_layer, layer_count; /* its tensors, in the schedule's list */
     uint64_t sketch_cells;           /* of the sketch that travels; 0: none does */
+    struct gw_size size;             /* by its way */
     struct gw_selected selected;     /* elements in its exchange's bytes */
 };
 
@@ -56,6 +57,7 @@ struct gw_schedule {
     size_t group_count;
     struct gw_slice *groups;
     size_t *layers; /* elements of each tensor, group by group, in the order of the gradient */
+    size_t *rows;   /* first dimension of each of these tensors; 0: it has less than two */
     size_t workers;
     bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
     uint64_t bytes_per_element; /* of dense gradients */

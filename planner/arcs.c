@@ -141,6 +141,31 @@ static void add_losses(struct gw_arcs *arcs, double weight_s) {
     }
 }
 
+/* The sizes of the tensors before each position, by each choice, if a choice has a rank. */
+static enum gw_status add_sizes(struct gw_arcs *arcs, struct gw_error *error) {
+    const struct gw_mix *choices = arcs->choices;
+    size_t count = arcs->tensors;
+    bool ranked = false;
+    for (size_t k = 0; k < choices->count; k++) {
+        ranked = ranked || choices->costs[k].way.compressor->rank > 0;
+    }
+    if (!ranked) {
+        return GW_OK;
+    }
+    arcs->sizes = calloc(choices->count * (count + 1), sizeof *arcs->sizes);
+    if (arcs->sizes == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    for (size_t k = 0; k < choices->count; k++) {
+        struct gw_size *before = arcs->sizes + k * (count + 1);
+        for (size_t p = 0; p < count; p++) {
+            before[p + 1] = before[p];
+            gw_costs_add_tensor(&choices->costs[k], count - 1 - p, &before[p + 1]);
+        }
+    }
+    return GW_OK;
+}
+
 /* Added to a plan's time by the choice that loses most of all tensors. */
 static double most_lost_s(const struct gw_mix *choices, double weight_s) {
     double most = 0;
@@ -199,12 +224,13 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_mix *choices, 
     }
     add_losses(arcs, weight_s);
     bound_rests(arcs);
-    return GW_OK;
+    return add_sizes(arcs, error);
 }
 
 void gw_arcs_close(struct gw_arcs *arcs) {
     free(arcs->lost);
     free(arcs->elements);
+    free(arcs->sizes);
     free(arcs->ready);
     free(arcs->rest_compress);
     free(arcs->rest_exchange);
@@ -214,9 +240,16 @@ void gw_arcs_close(struct gw_arcs *arcs) {
     free(arcs->stored);
 }
 
-static struct gw_size size_of(const struct gw_arcs *arcs, size_t from, size_t to) {
-    return (struct gw_size){.elements = arcs->elements[to] - arcs->elements[from],
-                            .tensors = to - from};
+static struct gw_size size_of(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice) {
+    struct gw_size size = {.elements = arcs->elements[to] - arcs->elements[from],
+                           .tensors = to - from};
+    if (arcs->sizes != NULL) {
+        const struct gw_size *before = arcs->sizes + choice * (arcs->tensors + 1);
+        size.rows = before[to].rows - before[from].rows;
+        size.columns = before[to].columns - before[from].columns;
+        size.raw = before[to].raw - before[from].raw;
+    }
+    return size;
 }
 
 static struct gw_arc arc_of(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice,
@@ -230,7 +263,7 @@ static struct gw_arc arc_of(const struct gw_arcs *arcs, size_t from, size_t to, 
 
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice) {
     const struct gw_costs *costs = &arcs->choices->costs[choice];
-    struct gw_size size = size_of(arcs, from, to);
+    struct gw_size size = size_of(arcs, from, to, choice);
     return arc_of(arcs, from, to, choice, gw_costs_compress_s(costs, size.elements),
                   gw_costs_exchange_s(costs, &size));
 }
@@ -312,10 +345,10 @@ static void make_parallel(struct gw_arcs *arcs, size_t from, size_t first, size_
     struct gw_size sizes[GW_COSTS_ROW];
     double compress_s[GW_COSTS_ROW];
     double exchange_s[GW_COSTS_ROW];
-    for (size_t i = 0; i < count; i++) {
-        sizes[i] = size_of(arcs, from, first + i);
-    }
     for (size_t k = 0; k < choices; k++) {
+        for (size_t i = 0; i < count && (k == 0 || arcs->sizes != NULL); i++) {
+            sizes[i] = size_of(arcs, from, first + i, k);
+        }
         gw_costs_row(&arcs->choices->costs[k], sizes, count, &arcs->near[k], compress_s,
                      exchange_s);
         for (size_t i = 0; i < count; i++) {

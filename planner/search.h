@@ -46,8 +46,9 @@ struct gw_arcs {
     const struct gw_mix *choices;
     size_t tensors;
     double *lost; /* [choices][tensors + 1]: before each position, in steps; NULL: nothing is */
-    uint64_t *elements; /* [tensors + 1]: before each position */
-    double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
+    uint64_t *elements;    /* [tensors + 1]: before each position */
+    struct gw_size *sizes; /* [choices][tensors + 1]: likewise; NULL: no choice has a rank */
+    double *ready;         /* [tensors + 1]: when a position is reached, without any compression */
     double *rest_compress, *rest_exchange; /* [tensors + 1]: least costs ahead */
     double step_s;      /* the unit of all times here: they are whole, so that sums are exact */
     double steps_per_s; /* exact, as a step is a power of two */

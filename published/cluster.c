@@ -58,6 +58,8 @@ static const struct {
     {"fp8", 20e-6, 3.3},
     {"onebit", 40e-6, 5.1},
     {"qsgd", 20e-6, 1.2},
+    {"powersgd", 100e-6, 9}, /* with what follows its exchanges: products, Gram-Schmidt, factors
+                              * that become a matrix again */
 };
 
 enum { BYTES_PER_ELEMENT = 4 };

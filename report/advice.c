@@ -241,8 +241,12 @@ static void add_place(struct gw_table *table, const struct gw_advice *advice, si
         gw_table_interval(table, gw_result_is_unknown(result) ? NAN : result->iteration_low_s,
                           result->iteration_high_s);
     }
-    gw_table_cells(table, "%.1f%%\t%s\t%s\t%s", 100 * advice->energy[place],
-                   GW_SECONDS(result->breakdown.compress_s),
+    if (isnan(advice->energy[place])) {
+        gw_table_cells(table, "%s", "unknown");
+    } else {
+        gw_table_cells(table, "%.1f%%", 100 * advice->energy[place]);
+    }
+    gw_table_cells(table, "%s\t%s\t%s", GW_SECONDS(result->breakdown.compress_s),
                    GW_SECONDS(result->breakdown.exposed_comm_s),
                    GW_BYTES(result->bytes_per_worker));
     add_iterations(table, gw_advice_objection(advice, place), &advice->iterations[place]);

@@ -84,8 +84,8 @@ static enum gw_status keep_sample(struct gradient_sample *sample,
     for (size_t i = 0; i < sample->count; i++) {
         sample->energy += (double)sample->gradient[i] * sample->gradient[i];
     }
-    *share = 1;
-    if (compressor == &gw_compressor_none || sample->energy == 0) {
+    *share = compressor->rank > 0 ? NAN : 1; /* depends on shapes */
+    if (compressor == &gw_compressor_none || compressor->rank > 0 || sample->energy == 0) {
         return GW_OK;
     }
     sample->task = (struct gw_task){.u = sample->u,
@@ -110,6 +110,18 @@ static enum gw_status keep_sample(struct gradient_sample *sample,
     GW_TRY(select_settled(sample, compressor, error));
     *share = energy_of(&sample->found) / sample->energy;
     return GW_OK;
+}
+
+/* The share that factors of a tensor of independent numbers of one distribution keep: none of its
+ * singular values is above the standard deviation times sqrt(rows) + sqrt(columns), about (Bai and
+ * Yin, 1993). Gradients keep more, as theirs fall off; a tensor that is not compressed keeps all.
+ */
+static double share_of_factors(const struct gw_compressor *compressor,
+                               const struct gw_tensor *tensor) {
+    struct gw_size size = {0};
+    gw_size_add(&size, tensor, compressor);
+    double side = sqrt((double)size.rows) + sqrt((double)size.columns);
+    return size.rows == 0 ? 1 : fmin(1, compressor->rank * side * side / (double)size.elements);
 }
 
 static enum gw_status open_sample(struct gradient_sample *sample, size_t most,
@@ -170,6 +182,7 @@ static enum gw_status lose_recorded(const struct gw_recorded_gradients *recorded
         double share = 0;
         double times = fill_recorded(recorded, tensors[count - 1 - i], sample);
         GW_TRY(keep_sample(sample, way->compressor, way->density, &share, error));
+        share = fmin(share, share_of_factors(way->compressor, &model->tensors[i]));
         lost[i] = fmax(0, 1 - share) * times * sample->energy;
         whole += times * sample->energy;
     }
@@ -187,7 +200,9 @@ enum gw_status gw_energy_lost(const struct gw_model *model, const struct gw_way 
         double kept = 1;
         GW_TRY(gw_energy_kept(way->compressor, way->density, &kept, error));
         for (size_t i = 0; i < model->tensor_count; i++) {
-            lost[i] = fmax(0, 1 - kept) * (double)model->tensors[i].elements / elements;
+            const struct gw_tensor *tensor = &model->tensors[i];
+            double share = fmin(kept, share_of_factors(way->compressor, tensor));
+            lost[i] = fmax(0, 1 - share) * (double)tensor->elements / elements;
         }
         return GW_OK;
     }

@@ -224,6 +224,8 @@ bool gw_learning_find(const struct gw_learning *learning, const struct gw_algori
     if (!found && gw_learns_as_dense(algorithm->compressor) &&
         !find_factor(learning, "torch-fp16", density, out)) {
         out->low = out->median = out->high = 1;
+    } else if (!found && algorithm->compressor->rank > 0) {
+        (void)find_factor(learning, "torch-powersgd", density, out); /* of rank 2 */
     }
     return !isnan(out->median);
 }

@@ -25,11 +25,16 @@ bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out)
     size_t length = strcspn(text, ":");
     (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
     bool dense = strcmp(name, "dense") == 0;
-    *out = (struct gw_way){.compressor = dense ? &gw_compressor_none : gw_compressor_find(name)};
+    *out = (struct gw_way){.compressor = dense ? &gw_compressor_none : gw_compressor_find(text)};
+    if (out->compressor != NULL && out->compressor->rank > 0) {
+        length += strlen(text + length);
+    } else if (!dense) {
+        out->compressor = gw_compressor_find(name);
+    }
     if (out->compressor == NULL) {
         return false;
     }
-    bool whole = dense || out->compressor->code.bits > 0; /* all elements travel */
+    bool whole = !gw_compressor_selects(out->compressor);
     out->density = whole ? 1 : usual_density;
     out->exchange = gw_exchange_for(out->compressor);
     if (out->exchange == NULL || (whole && text[length] == ':')) {

@@ -171,13 +171,13 @@ static const struct gw_fields compressors_fields = {
     .each = &kernel_fields,
     .names = GW_KEYS("topk", "randk", "dgc", "redsync", "gaussiank", "count-sketch", "layer-drop",
                      "hard-threshold", "sidco", "exdyna", "exdyna-trend", "exdyna-static", "bf16",
-                     "fp16", "int8", "fp8", "onebit", "qsgd"),
+                     "fp16", "int8", "fp8", "onebit", "qsgd", "powersgd"),
     .others = true};
 
 static const struct gw_fields aggregation_fields = {
     .each = &kernel_fields,
     .names = GW_KEYS("scatter-add", "merge", "give-back", "take-and-put", "sum", "heavymix",
-                     "decode", "decode-add")};
+                     "decode", "decode-add", "factor", "expand")};
 
 static const struct gw_field sharing_rows[] = {
     {"ranks", GW_AS_COUNT, .at = offsetof(struct gw_sharing, ranks), .text = "of a machine"},

@@ -18,7 +18,13 @@ static struct gw_kernel_cost *find_kernel_cost(const struct gw_kernel_costs *cos
 
 const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
                                                  const char *name) {
-    return find_kernel_cost(costs, name);
+    const struct gw_kernel_cost *found = find_kernel_cost(costs, name);
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < costs->count && found == NULL; i++) {
+        const char *other = costs->list[i].name;
+        found = strncmp(other, name, length) == 0 && other[length] == '\0' ? &costs->list[i] : NULL;
+    }
+    return found;
 }
 
 /* ---- building ------------------------------------------------------------------------------ */

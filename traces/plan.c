@@ -99,7 +99,7 @@ static void write_groups(const void *from, const char *key, struct gw_json_write
 
 static const struct gw_field way_rows[] = {
     {"choice", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, choice),
-     .text = "in short: `dense`, or a compressor and its density, `topk:0.01`"},
+     .text = "in short: `dense`, `topk:0.01`, `powersgd:8`"},
     {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, compressor),
      .text = "`none` for dense exchange"},
     {"exchange", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, exchange),

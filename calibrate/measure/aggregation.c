@@ -6,6 +6,7 @@
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
 #include "kernels/codes.h"
+#include "kernels/low_rank.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
 #include "methods/methods.h"
@@ -55,6 +56,7 @@ struct measured_aggregation {
     /* HEAVYMIX: a sketch for each size, and the indices found. */
     struct gw_sketch sketches[MAX_SIZES];
     size_t sizes[MAX_SIZES], size_count, which;
+    struct gw_task factored; /* of the size that is measured; its state: its factors */
 };
 
 /* The largest number of elements; for aggregators of a selection, that of the selected ones. At
@@ -63,7 +65,8 @@ static size_t max_elements(const struct aggregation_memory *aggregation_memory,
                            enum gw_aggregator by) {
     static const size_t parts[] = {
         [GW_SCATTER_ADD] = 4, [GW_MERGE] = 32,   [GW_GIVE_BACK] = 32, [GW_TAKE_AND_PUT] = 4,
-        [GW_SUM] = 1,         [GW_HEAVYMIX] = 1, [GW_DECODE] = 1,     [GW_DECODE_ADD] = 1};
+        [GW_SUM] = 1,         [GW_HEAVYMIX] = 1, [GW_DECODE] = 1,     [GW_DECODE_ADD] = 1,
+        [GW_FACTOR] = 1,      [GW_EXPAND] = 1};
     size_t part = aggregation_memory->max_elements / parts[by];
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
 }
@@ -167,6 +170,26 @@ static enum gw_status open_sketch(struct measured_aggregation *aggregation,
                             0, n, error);
 }
 
+/* Returns a vector that is not in any cache, as an aggregate that was last touched an iteration
+ * ago. */
+static float *next_vector(const struct measured_aggregation *aggregation, size_t elements) {
+    return gw_pool_next(&aggregation->aggregation_memory->vectors->residual,
+                        elements * sizeof(float));
+}
+
+/* Opens a matrix as square as can be, with factors of some gradient. */
+static enum gw_status open_factors(struct measured_aggregation *aggregation,
+                                   struct gw_error *error) {
+    const struct gw_compressor *compressor = &gw_compressor_powersgd;
+    struct gw_task *task = &aggregation->factored;
+    gw_state_close(compressor, task->state);
+    *task = (struct gw_task){.n = aggregation->elements,
+                             .workspace = &aggregation->aggregation_memory->memory.workspace};
+    GW_TRY(gw_state_open(compressor, task, &task->state, error));
+    task->u = next_vector(aggregation, task->n);
+    return gw_low_rank_project(task->state, task, error);
+}
+
 static enum gw_status prepare_entries(void *context, size_t elements, struct gw_error *error) {
     struct measured_aggregation *aggregation = context;
     aggregation->elements = elements;
@@ -187,6 +210,9 @@ static enum gw_status prepare_entries(void *context, size_t elements, struct gw_
         break;
     case GW_HEAVYMIX:
         return open_sketch(aggregation, error);
+    case GW_FACTOR:
+    case GW_EXPAND:
+        return open_factors(aggregation, error);
     case GW_DECODE:
     case GW_DECODE_ADD:
     case GW_SUM:
@@ -201,21 +227,15 @@ static size_t before_step(const void *context, size_t smaller, size_t larger) {
     return gw_size_before_step(aggregation->density, smaller, larger);
 }
 
-static void close_sketches(void *object) {
+static void close_aggregation(void *object) {
     struct measured_aggregation *aggregation = object;
+    gw_state_close(&gw_compressor_powersgd, aggregation->factored.state);
     for (size_t i = 0; i < aggregation->size_count; i++) {
         gw_sketch_free(&aggregation->sketches[i]);
     }
 }
 
 /* ---- one repeat ---------------------------------------------------------------------------- */
-
-/* Returns a vector that is not in any cache, as an aggregate that was last touched an iteration
- * ago. */
-static float *next_vector(const struct measured_aggregation *aggregation, size_t elements) {
-    return gw_pool_next(&aggregation->aggregation_memory->vectors->residual,
-                        elements * sizeof(float));
-}
 
 /* Codes that have just come, as int8, which is between the others in bytes and in time: of one
  * worker, or of a part of each. Their values are those of any floats, read as codes. */
@@ -283,6 +303,17 @@ static enum gw_status run_aggregator(void *context, struct gw_error *error) {
     case GW_DECODE:
     case GW_DECODE_ADD:
         return run_decoder(aggregation, error);
+    case GW_FACTOR:
+    case GW_EXPAND: {
+        struct gw_task *task = &aggregation->factored;
+        task->u = next_vector(aggregation, elements);
+        if (aggregation->by == GW_FACTOR) {
+            gw_low_rank_factor(task->state, task);
+        } else {
+            gw_low_rank_finish(task->state, task, 1, next_vector(aggregation, elements));
+        }
+        return GW_OK;
+    }
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,
                                   gw_elements_kept(elements, aggregation->density), 0,
@@ -386,7 +417,7 @@ static enum gw_status add_alone(struct gw_point_survey *survey,
                                 struct gw_error *error) {
     struct measured_aggregation *aggregation =
         gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
-    (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
+    (void)gw_arena_own(&survey->arena, aggregation, close_aggregation);
     size_t *counts = gw_arena_zeros(&survey->arena, aggregation_memory->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
     *aggregation = (struct measured_aggregation){

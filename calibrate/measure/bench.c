@@ -9,6 +9,7 @@
 #include "calibrate/measure/timing.h"
 #include "kernels/codes.h"
 #include "kernels/gpu.h"
+#include "kernels/low_rank.h"
 
 static const double longest_warm_up_s = 10;
 
@@ -173,6 +174,24 @@ static enum gw_status find_kept_energy(struct run *run, double *share, struct gw
     return status;
 }
 
+static double energy_of_values(const float *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)values[i] * values[i];
+    }
+    return sum;
+}
+
+/* The same of factors p with orthonormal columns and q: p q^T has the energy of q. */
+static double find_energy_of_factors(struct run *run) {
+    struct gw_low_rank *factors = run->task.state;
+    double whole = energy_of_values(run->u, run->task.n);
+    gw_low_rank_factor(factors, &run->task);
+    double kept = energy_of_values(factors->q, factors->q_count) +
+                  energy_of_values(factors->raw, factors->raw_count);
+    return whole > 0 ? kept / whole : 1;
+}
+
 /* ---- one compressor ------------------------------------------------------------------------ */
 
 /* In standard deviations, estimated from the median absolute deviation for normal repeats, as in
@@ -182,13 +201,13 @@ static const double outlier_deviations = 10;
 static enum gw_status measure_compressor(struct run *run, size_t which, struct gw_bench_row *row,
                                          struct gw_error *error) {
     size_t repeats = run->bench->repeats;
-    bool codes = run->compressor->code.bits > 0;
+    bool whole = !gw_compressor_selects(run->compressor); /* all elements travel */
     struct gw_summary pass;
     GW_TRY(repeat_once(run, 0, error)); /* warms up */
     for (size_t i = 0; i < repeats; i++) {
         GW_TRY(repeat_once(run, i, error));
     }
-    GW_TRY(codes ? GW_OK : fetch_selection(run, error));
+    GW_TRY(whole ? GW_OK : fetch_selection(run, error));
     for (size_t kind = COPY; kind <= READ; kind++) {
         memcpy(run->all_s[kind] + which * repeats, run->seconds[kind],
                repeats * sizeof **run->seconds);
@@ -200,13 +219,17 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
     row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, outlier_deviations);
     double pass_s = run->device == NULL ? pass.median : pass.median / 2;
     row->compressor = run->compressor;
-    row->waits = run->device != NULL && !codes && gw_gpu_kernel_of(run->compressor)->waits;
+    row->waits = run->device != NULL && !whole && gw_gpu_kernel_of(run->compressor)->waits;
     row->passes = row->select_s.median / pass_s;
     row->compress_passes = row->compress_s.median / pass_s;
-    row->count_ratio = codes ? 1 : (double)run->found.count / (double)run->task.k;
+    row->count_ratio = whole ? 1 : (double)run->found.count / (double)run->task.k;
     row->energy_ratio =
-        !codes && run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
-    return codes ? find_kept_energy(run, &row->energy_ratio, error) : GW_OK;
+        !whole && run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
+    if (run->compressor->rank > 0) {
+        row->energy_ratio = find_energy_of_factors(run);
+        return GW_OK;
+    }
+    return whole ? find_kept_energy(run, &row->energy_ratio, error) : GW_OK;
 }
 
 static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_row *row,
@@ -220,7 +243,7 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
                        compressor->name);
     }
     GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
-    if (compressor->stateful) {
+    if (compressor->stateful && gw_compressor_selects(compressor)) {
         status = gw_warm_up_compressor(compressor, &run->task, &run->selecting, &gw_machine_clock,
                                        longest_warm_up_s, error);
     }

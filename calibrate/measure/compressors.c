@@ -8,6 +8,7 @@
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
 #include "kernels/codes.h"
+#include "kernels/low_rank.h"
 #include "kernels/sketch.h"
 
 static const size_t smallest_elements = 1024;
@@ -65,6 +66,11 @@ enum gw_status gw_selecting_compress(struct gw_selecting *selecting,
                                      const struct gw_task *task, bool takes,
                                      struct gw_error *error) {
     struct gw_memory *memory = &selecting->memory;
+    if (compressor->rank > 0) {
+        struct gw_task own = *task;
+        own.workspace = &memory->workspace;
+        return gw_low_rank_project(task->state, &own, error);
+    }
     if (compressor->code.bits == 0) {
         return gw_memory_select(memory, compressor, task, takes, &selecting->on_gpu, error);
     }
@@ -190,7 +196,7 @@ static enum gw_status open_size(struct measured_compression *compression, struct
     GW_TRY(gw_state_open(compressor, task, &task->state, error));
     compression->task_count++;
     task->u = compressor_memory->vectors->gradient.data;
-    return compressor->stateful
+    return compressor->stateful && gw_compressor_selects(compressor)
                ? gw_warm_up_compressor(compressor, task, &compressor_memory->selecting,
                                        compressor_memory->clock,
                                        compressor_memory->longest_warm_up_s, error)
@@ -304,13 +310,13 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
                                            .took_s = on_gpu ? took_s : NULL,
                                            .separate = true,
                                            .idle_s = on_gpu ? 0 : idle_s,
-                                           .sorts = !on_gpu && compressor->code.bits == 0}};
+                                           .sorts = !on_gpu && gw_compressor_selects(compressor)}};
     GW_TRY(add_alone(survey, compressor_memory, compressor, series, compressor_memory->density,
                      error));
     GW_TRY(shares ? add_concurrent(survey, calibration->max_elements, error) : GW_OK);
     bool follows_asked = compressor->exact || compressor->steady;
     double times = follows_asked ? GW_DENSER_TIMES : GW_OVERSHOT_TIMES;
-    if (on_gpu || compressor->code.bits > 0 ||
+    if (on_gpu || !gw_compressor_selects(compressor) ||
         !gw_series_make_denser(&series, compressor_memory->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/system.h"
+#include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"
 
@@ -57,7 +58,7 @@ void gw_low_rank_close(struct gw_low_rank *group) {
 struct work {
     struct gw_low_rank *group;
     const struct gw_task *task;
-    float *out;
+    float times, *out;
     size_t (*pieces)(const struct gw_low_rank_matrix *matrix);
 };
 
@@ -254,11 +255,43 @@ static void subtract_piece(size_t part, void *context) {
     gw_scan()->low_rank.subtract_product(
         work->task->u + at, left < rows_of_piece(matrix) ? left : rows_of_piece(matrix),
         matrix->columns, group->p + matrix->p + first, matrix->rows, group->q + matrix->q,
-        group->rank, work->out + at);
+        group->rank, work->times, work->out + at);
 }
 
-void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float *out) {
-    struct work work = {.group = group, .task = task, .out = out, .pieces = row_pieces};
+void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float times,
+                        float *out) {
+    struct work work = {
+        .group = group, .task = task, .times = times, .out = out, .pieces = row_pieces};
     share(&work, subtract_piece);
     copy_raw(group, task->u, out);
 }
+
+/* ---- as a compressor's state ---------------------------------------------------------------- */
+
+/* A task without rows is a matrix as square as can be, and a rest. */
+static enum gw_status open_group(const struct gw_task *task, void **state, struct gw_error *error) {
+    size_t rows = (size_t)sqrt((double)task->n);
+    const size_t sizes[2] = {rows * (task->n / rows), task->n % rows};
+    const size_t square_rows[2] = {rows, 0};
+    bool square = task->rows == NULL;
+    *state = calloc(1, sizeof(struct gw_low_rank));
+    return *state == NULL
+               ? gw_fail_memory(error, "opening PowerSGD")
+               : gw_low_rank_open(square ? sizes : task->layers, square ? square_rows : task->rows,
+                                  square ? 2 : task->layer_count, task->rank, task->seed, *state,
+                                  error);
+}
+
+static void close_group(void *state) {
+    gw_low_rank_close(state);
+    free(state);
+}
+
+static void *find_warm_start(void *state, size_t *bytes) {
+    const struct gw_low_rank *group = state;
+    *bytes = group->q_count * sizeof *group->q;
+    return group->q;
+}
+
+const struct gw_kernel gw_kernel_powersgd = {
+    .open = open_group, .close = close_group, .kept = find_warm_start};

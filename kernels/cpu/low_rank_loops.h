@@ -111,9 +111,10 @@ TARGET static void multiply_transposed(const float *m, size_t rows, size_t colum
     }
 }
 
-/* out = p q^T, and u -= out, of `rows` rows; p begins at the first of them. */
+/* out = times p q^T, and u -= p q^T, of `rows` rows; p begins at the first of them. */
 TARGET static void subtract_product(float *u, size_t rows, size_t columns, const float *p,
-                                    size_t p_rows, const float *q, size_t rank, float *out) {
+                                    size_t p_rows, const float *q, size_t rank, float times,
+                                    float *out) {
     for (size_t row = 0; row < rows; row++, u += columns, out += columns, p++) {
         size_t j = 0;
         for (; j + 8 <= columns; j += 8) {
@@ -121,7 +122,7 @@ TARGET static void subtract_product(float *u, size_t rows, size_t columns, const
             for (size_t w = 1; w < rank; w++) {
                 sum += EIGHT_OF(q + w * columns + j) * p[w * p_rows];
             }
-            EIGHT_AT(out + j) = sum;
+            EIGHT_AT(out + j) = sum * times;
             EIGHT_AT(u + j) = EIGHT_OF(u + j) - sum;
         }
         for (; j < columns; j++) {
@@ -129,7 +130,7 @@ TARGET static void subtract_product(float *u, size_t rows, size_t columns, const
             for (size_t w = 1; w < rank; w++) {
                 sum += q[w * columns + j] * p[w * p_rows];
             }
-            out[j] = sum;
+            out[j] = sum * times;
             u[j] -= sum;
         }
     }

@@ -65,9 +65,9 @@ struct gw_low_rank_loops {
     /* q = m^T p, of the columns from `first` to `end`. */
     void (*multiply_transposed)(const float *m, size_t rows, size_t columns, size_t first,
                                 size_t end, const float *p, size_t rank, float *q);
-    /* out = p q^T and u -= out, of so many rows as multiply(). */
+    /* out = times p q^T and u -= p q^T, of so many rows as multiply(). */
     void (*subtract_product)(float *u, size_t rows, size_t columns, const float *p, size_t p_rows,
-                             const float *q, size_t rank, float *out);
+                             const float *q, size_t rank, float times, float *out);
 };
 
 /* Passes of an instruction set. They add the gradient to u first; with gradient = NULL they only

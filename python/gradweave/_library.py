@@ -71,6 +71,7 @@ class Training(ctypes.Structure):
         ("names", POINTER(c_char_p)),
         ("numbers", POINTER(c_int)),
         ("ways", POINTER(c_char_p)),
+        ("rows", POINTER(c_uint64)),
     ]
 
 

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
 from ranks import on_all_ranks, on_ranks  # noqa: E402
 from test_torch import SERVED, assert_equal_on_ranks, batch, flat, loss_of, network, train  # noqa: E402
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 from torch.testing._internal.two_tensor import TwoTensor  # noqa: E402
@@ -575,3 +576,94 @@ def test_a_missing_process_group_is_named(tmp_path):
     ):
         with pytest.raises(gt.BadInput, match="init_process_group on all ranks first"):
             call()
+
+
+# ---- factors ------------------------------------------------------------------------------------
+
+
+class Wide(torch.nn.Module):
+    """A matrix that is worth two factors of rank 4, one that is not, and their vectors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(64, 48), torch.nn.Tanh(), torch.nn.Linear(48, 2)
+        )
+
+    def forward(self, inputs):
+        return self.layers(inputs)
+
+
+def _step_once(model, rank: int, step: int) -> list:
+    """One input, so that each rank's gradient of a matrix has rank 1."""
+    generator = torch.Generator().manual_seed(100 * step + rank)
+    model.zero_grad()
+    model(torch.randn(1, 64, generator=generator)).square().sum().backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+
+
+@on_all_ranks
+def test_factors_of_as_many_inputs_as_their_rank_are_the_mean(rank: int) -> None:
+    """As with PyTorch's hook: the sum of up to four matrices of rank 1 is two factors of rank 4."""
+    assert dist.get_world_size() <= 4
+    own, theirs = Wide(), DistributedDataParallel(Wide())
+    dense = DistributedDataParallel(Wide())
+    state = powerSGD_hook.PowerSGDState(None, 4, start_powerSGD_iter=2)
+    theirs.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    distributed = gt.distribute(own, "powersgd")
+    for step in range(4):
+        expected = _step_once(dense, rank, step)
+        for model in (own, theirs):
+            for got, mean in zip(_step_once(model, rank, step), expected):
+                assert torch.allclose(got, mean, rtol=1e-3, atol=2e-5)
+    assert_equal_on_ranks(own)
+    distributed.close()
+
+
+@on_all_ranks
+def test_what_factors_leave_out_is_sent_later(rank: int) -> None:
+    """Of a gradient that stays, the mean of what was sent comes near: error feedback."""
+    model, dense = Wide(), DistributedDataParallel(Wide())
+    distributed = gt.distribute(model, "powersgd", compressor="powersgd:1")
+    mean = _step_once(dense, rank, 0)[0]
+    sent = torch.zeros_like(mean)
+    errors = []
+    for _ in range(80):
+        sent += _step_once(model, rank, 0)[0]
+        errors.append(((sent / (len(errors) + 1) - mean).norm() / mean.norm()).item())
+    assert errors[0] > 0.05
+    assert errors[-1] < 0.25 * errors[0]
+    distributed.close()
+
+
+class Gated(torch.nn.Module):
+    """A matrix that a gate leaves out, and a vector whose gradients differ between ranks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(5)
+        self.matrix = torch.nn.Parameter(torch.randn(40, 40))
+        self.vector = torch.nn.Parameter(torch.zeros(40))
+
+    def forward(self, inputs, gate: float, slope: float):
+        return gate * (inputs @ self.matrix).square().mean() + slope * self.vector.sum()
+
+
+@on_all_ranks
+def test_one_gradient_of_zeros_does_not_stop_a_matrix(rank: int) -> None:
+    """Unlike PyTorch's hook of rank 1 and 2; and vectors are the mean, without a residual."""
+    mean = sum(range(dist.get_world_size())) / dist.get_world_size()
+    for factors in (1, 2, 4):
+        model = Gated()
+        distributed = gt.distribute(model, "powersgd", compressor=f"powersgd:{factors}")
+        generator = torch.Generator().manual_seed(rank)
+        for step in range(12):
+            model.zero_grad()
+            gate = 0.0 if step in (0, 5) else 1.0
+            model(torch.randn(8, 40, generator=generator), gate, float(rank)).backward()
+            moves = model.matrix.grad.abs().max().item()
+            assert 0 < moves < 100 if step > 0 else moves == 0
+            assert torch.equal(model.vector.grad, torch.full((40,), mean))
+        assert_equal_on_ranks(model)
+        distributed.close()

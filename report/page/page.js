@@ -191,7 +191,7 @@ function writeRanking() {
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
     table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", "iterations", ...(priced ? ["a million cost"] : [])],
       ranked().map((r) => [(r === chosen ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
-        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
+        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), r.energy_kept === null ? "unknown" : percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }
 

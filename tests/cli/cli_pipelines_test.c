@@ -12,8 +12,8 @@
 /* `head` is ready first, after 5 ms, then `stem`, after 6 ms. */
 static const char two_model[] =
     "{'schema': 'gradweave/model@1', 'name': 'two', 'forward_s': 0.003, 'update_s': 0.0005, "
-    "'tensors': [{'name': 'stem', 'elements': 1000000, 'backward_s': 0.001},"
-    "{'name': 'head', 'elements': 9000000, 'backward_s': 0.002}]}";
+    "'tensors': [{'name': 'stem', 'elements': 1000000, 'shape': [1000000], 'backward_s': 0.001},"
+    "{'name': 'head', 'elements': 9000000, 'shape': [1000, 90, 100], 'backward_s': 0.002}]}";
 
 static const size_t workers[] = {2, 3, 4, 5, 8};
 enum { WORKERS = 5 };
@@ -226,6 +226,18 @@ static double qsgd(double p) {
     return compressed + allgather(p, LEVELS) + update;
 }
 
+/* Factors of `head` as a matrix of 1,000 x 9,000; `stem` is none. */
+static double powersgd_of_rank(double p, double rank) {
+    double factors = allreduce(p, 4 * rank * 1000) + allreduce(p, 4 * rank * 9000);
+    return fmax(5.91 + factors, 7.02) + allreduce(p, 0.1 * DENSE) + update;
+}
+static double powersgd(double p) {
+    return powersgd_of_rank(p, 4);
+}
+static double powersgd_of_rank_16(double p) {
+    return powersgd_of_rank(p, 16);
+}
+
 struct timed {
     const char *name;
     double (*milliseconds)(double p);
@@ -263,6 +275,7 @@ static const struct timed pipelines[] = {
     {"fp8", bytes_in_two_phases, 0, bytes_in_two_phases_bytes},
     {"onebit", onebit, 0, onebit_bytes},
     {"qsgd", qsgd, LEVELS, NULL},
+    {"powersgd", powersgd, 4 * 4 * 10000 + 0.1 * DENSE, NULL},
 };
 enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
 
@@ -279,6 +292,7 @@ static const struct timed changed[] = {
     {"dense --exchange server", ps, 2.0 * DENSE, NULL},
     {"gs-sgd --exchange sketch-server", sketched_sgd, 4 * 5 * 65536 + 3 * VALUES, NULL},
     {"gaussiank --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
+    {"powersgd --compressor powersgd:16", powersgd_of_rank_16, 4 * 16 * 10000 + 0.1 * DENSE, NULL},
     {"dgc --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
     {"redsync --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},
     {"sidco --policy per-tensor", apart_padded, 8 + ENTRIES, NULL},

@@ -8,9 +8,9 @@
 /* Four tensors, 73,100 elements; 2 ms forward, 3.6 ms backward. */
 static const char tiny_model[] =
     "{'schema': 'gradweave/model@1', 'name': 'tiny', 'forward_s': 0.002, 'tensors': ["
-    "{'name': 'conv', 'elements': 20000, 'backward_s': 0.001},"
+    "{'name': 'conv', 'elements': 20000, 'shape': [100, 200], 'backward_s': 0.001},"
     "{'name': 'norm', 'elements': 3000, 'backward_s': 0.0005},"
-    "{'name': 'fc.weight', 'elements': 50000, 'backward_s': 0.002},"
+    "{'name': 'fc.weight', 'elements': 50000, 'shape': [500, 100], 'backward_s': 0.002},"
     "{'name': 'fc.bias', 'elements': 100, 'backward_s': 0.0001}]}";
 
 /* The compressors of all algorithms, each with `curve`. */
@@ -19,7 +19,7 @@ static const char tiny_model[] =
     ", 'gaussiank': " curve ", 'count-sketch': " curve ", 'layer-drop': " curve                    \
     ", 'hard-threshold': " curve ", 'sidco': " curve ", 'exdyna': " curve ", 'bf16': " curve       \
     ", 'fp16': " curve ", 'int8': " curve ", 'fp8': " curve ", 'onebit': " curve                   \
-    ", 'qsgd': " curve
+    ", 'qsgd': " curve ", 'powersgd': " curve
 
 /* Four workers, and a server if need be, on a network that is worth merging for. */
 static const char small_cluster[] =
@@ -38,7 +38,7 @@ static const char idle_model[] =
     "{'schema': 'gradweave/model@1', 'name': 'it\\u0027s idle', 'forward_s': 0, 'tensors': ["
     "{'name': 'a', 'elements': 10, 'backward_s': 0},"
     "{'name': 'b', 'elements': 20, 'backward_s': 0},"
-    "{'name': 'c', 'elements': 30, 'backward_s': 0}]}";
+    "{'name': 'c', 'elements': 30, 'shape': [5, 6], 'backward_s': 0}]}";
 static const char idle_cluster[] =
     "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
     "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"

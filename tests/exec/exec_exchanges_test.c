@@ -100,6 +100,8 @@ static const struct gw_plan_way mixed_ways[][4] = {
      WAY("onebit", "two-phase", 1)},
     {WAY("fp8", "two-phase", 1), WAY("none", "allreduce", 1), WAY("qsgd", "allgather-codes", 1),
      WAY("fp16", "two-phase", 1)},
+    {WAY("powersgd", "low-rank", 1), WAY("none", "allreduce", 1), WAY("powersgd", "low-rank", 1),
+     WAY("topk", "allgather", 0.1)},
     {WAY("none", "server", 1), WAY("layer-drop", "layer-server", 0.1), WAY("none", "server", 1),
      WAY("count-sketch", "sketch-server", 0.01)}};
 

@@ -14,6 +14,7 @@
 #include "core/halves.h"
 #include "kernels/codes.h"
 #include "kernels/kernels.h"
+#include "kernels/low_rank.h"
 #include "methods/schedule.h"
 #include "tests/exec/exec_scene.h"
 #include "tests/kernels/references.h"
@@ -75,6 +76,7 @@ static inline struct gw_task task_of(struct reference *reference, size_t worker,
         .threshold = reference->thresholds == NULL ? 1e-3 * gsl_cdf_ugaussian_Qinv(tail)
                                                    : reference->thresholds[group],
         .layers = reference->schedule->layers + slice->first_layer,
+        .rows = reference->schedule->rows + slice->first_layer,
         .layer_count = slice->layer_count,
         .state = reference->states[worker][group],
         .workspace = &reference->workspace};
@@ -364,6 +366,50 @@ static inline void send_codes(struct reference *reference, uint32_t group, const
     free(decoded);
 }
 
+/* ---- factors ------------------------------------------------------------------------------- */
+
+/* Sums a vector of each worker's factors in the order of ranks, times a number, for all of them. */
+static inline void sum_factors(struct reference *reference, uint32_t group, size_t at, size_t count,
+                               float times) {
+    for (size_t i = 0; i < count; i++) {
+        float sum = 0;
+        for (size_t w = 0; w < reference->workers; w++) {
+            float *const *vector = (void *)((char *)reference->states[w][group] + at);
+            sum = w == 0 ? (*vector)[i] : sum + (*vector)[i];
+        }
+        for (size_t w = 0; w < reference->workers; w++) {
+            float *const *vector = (void *)((char *)reference->states[w][group] + at);
+            (*vector)[i] = times * sum;
+        }
+    }
+}
+
+/* PowerSGD, Algorithm 1, each of its lines on one worker after the other. */
+static inline void send_factors(struct reference *reference, uint32_t group) {
+    const struct gw_slice *slice = &reference->schedule->groups[group];
+    struct gw_low_rank *first = reference->states[0][group];
+    float mean = 1 / (float)reference->workers;
+    for (size_t w = 0; w < reference->workers; w++) {
+        struct gw_task task = task_of(reference, w, group);
+        reference->selected[group][w] = slice->elements;
+        if (gw_low_rank_project(reference->states[w][group], &task, NULL) != GW_OK) {
+            abort();
+        }
+    }
+    sum_factors(reference, group, offsetof(struct gw_low_rank, raw), first->raw_count, 1);
+    sum_factors(reference, group, offsetof(struct gw_low_rank, p), first->p_count, 1);
+    for (size_t w = 0; w < reference->workers; w++) {
+        struct gw_task task = task_of(reference, w, group);
+        gw_low_rank_factor(reference->states[w][group], &task);
+    }
+    sum_factors(reference, group, offsetof(struct gw_low_rank, q), first->q_count, mean);
+    for (size_t w = 0; w < reference->workers; w++) {
+        struct gw_task task = task_of(reference, w, group);
+        gw_low_rank_finish(reference->states[w][group], &task, (float)reference->workers,
+                           reference->aggregate + slice->first);
+    }
+}
+
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 static inline void exchange_by_definition(struct reference *reference, uint32_t group) {
@@ -386,6 +432,8 @@ static inline void exchange_by_definition(struct reference *reference, uint32_t 
         send_sketches(reference, group, sum_in_order);
     } else if (compressor_of(reference, group)->code.bits > 0) {
         send_codes(reference, group, exchange);
+    } else if (compressor_of(reference, group)->rank > 0) {
+        send_factors(reference, group);
     } else {
         send_entries(reference, group);
     }

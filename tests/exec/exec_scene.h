@@ -13,6 +13,9 @@
 
 enum { SEED = 5, TENSORS = 8, MOST_WORKERS = 5, MOST_ELEMENTS = 3000 };
 
+/* First dimensions of matrices, of which all but that of 64 elements are worth two factors. */
+static const uint64_t tensor_rows[TENSORS] = {15, 0, 50, 8, 0, 20, 0, 35};
+
 /* ---- a scenario ---------------------------------------------------------------------------- */
 
 static const uint64_t tensor_elements[TENSORS] = {300, 1, 1500, 64, 1, 400, 3, 700};
@@ -25,6 +28,7 @@ struct scenario {
     double density;
     double forward_s; /* each tensor's backward pass and the update take a tenth of it */
     struct gw_tensor tensors[TENSORS];
+    uint64_t shapes[TENSORS][2];
     struct gw_model model;
     struct gw_plan plan;
     struct gw_schedule schedule;
@@ -39,6 +43,12 @@ static inline void open_scenario(struct scenario *scenario) {
     for (size_t i = 0; i < TENSORS; i++) {
         scenario->tensors[i] = (struct gw_tensor){
             .name = name, .elements = tensor_elements[i], .backward_s = scenario->forward_s / 10};
+        if (tensor_rows[i] > 0) {
+            scenario->shapes[i][0] = tensor_rows[i];
+            scenario->shapes[i][1] = tensor_elements[i] / tensor_rows[i];
+            scenario->tensors[i].dimensions = 2;
+            scenario->tensors[i].shape = scenario->shapes[i];
+        }
     }
     scenario->model = (struct gw_model){.name = name,
                                         .bytes_per_element = 4,

@@ -16,7 +16,8 @@ static struct gw_error error;
 enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
 
 static const char *const aggregators[] = {"scatter-add", "merge",    "give-back", "take-and-put",
-                                          "sum",         "heavymix", "decode",    "decode-add"};
+                                          "sum",         "heavymix", "decode",    "decode-add",
+                                          "factor",      "expand"};
 
 static const char *const measured[] = {"allgather", "allreduce", "gather",
                                        "scatter",   "broadcast", "sendrecv"};
@@ -199,8 +200,8 @@ static void check_costs(struct scene *scene) {
         for (size_t end = first; end < scene->model.tensor_count; end++) {
             size_t tensors = end - first + 1;
             elements += scene->tensors[end].elements;
-            double cost_s =
-                gw_costs_exchange_s(&scene->costs, &(struct gw_size){elements, tensors});
+            double cost_s = gw_costs_exchange_s(
+                &scene->costs, &(struct gw_size){.elements = elements, .tensors = tensors});
             double least_s = gw_curve_time(&scene->costs.exchange,
                                            (double)gw_costs_bytes(&scene->costs, elements));
             assert_true(near(cost_s, definition(scene, (double)elements, (double)tensors), 1e-9));
@@ -237,8 +238,8 @@ TEST(bounds_are_of_use) {
         }
         assert_ok(gw_costs_open(&scene.scenario, &scene.costs, &error));
         uint64_t all = gw_model_elements(&scene.model);
-        double cost_s =
-            gw_costs_exchange_s(&scene.costs, &(struct gw_size){all, scene.model.tensor_count});
+        double cost_s = gw_costs_exchange_s(
+            &scene.costs, &(struct gw_size){.elements = all, .tensors = scene.model.tensor_count});
         double bytes = (double)gw_costs_bytes(&scene.costs, all);
         double share = strstr(pairs[pair].exchange, "sketch") != NULL ? 0.02 : 0.3;
         assert_true(gw_curve_time(&scene.costs.exchange, bytes) > share * cost_s);
@@ -383,4 +384,145 @@ static void check_simulation(struct scene *scene) {
 
 TEST(plans_take_what_they_say) {
     for_all_pairs(4, 150, check_simulation);
+}
+
+/* ---- factors ------------------------------------------------------------------------------- */
+
+/* A matrix is worth two factors if these are less than half of it. */
+static bool is_factored(const struct gw_tensor *tensor, double rank) {
+    double rows = tensor->dimensions < 2 ? 0 : (double)tensor->shape[0];
+    double elements = (double)tensor->elements;
+    return tensor->dimensions > 1 && 2 * rank * (rows + elements / rows) < elements;
+}
+
+/* The exchange of tensors last to first, by the contract, with both aggregators. */
+static double factors_by_definition(const struct scene *scene, size_t last, size_t first,
+                                    double rank) {
+    double numbers[3] = {0};
+    double factored = 0;
+    double seconds = 0;
+    for (size_t i = last; i <= first; i++) {
+        const struct gw_tensor *tensor = &scene->tensors[i];
+        double elements = (double)tensor->elements;
+        if (!is_factored(tensor, rank)) {
+            numbers[0] += elements;
+            continue;
+        }
+        numbers[1] += rank * (double)tensor->shape[0];
+        numbers[2] += rank * elements / (double)tensor->shape[0];
+        factored += elements;
+    }
+    for (size_t leg = 0; leg < 3; leg++) {
+        seconds +=
+            numbers[leg] > 0 ? collective_s(&scene->cluster, "allreduce", 4 * numbers[leg]) : 0;
+    }
+    return factored > 0 ? seconds + kernel_s(&scene->cluster, "factor", factored) +
+                              kernel_s(&scene->cluster, "expand", factored)
+                        : seconds;
+}
+
+static void give_shapes(struct scene *scene, struct gw_random *random,
+                        uint64_t shapes[MOST_TENSORS][2]) {
+    for (size_t i = 0; i < scene->model.tensor_count; i++) {
+        struct gw_tensor *tensor = &scene->tensors[i];
+        tensor->shape = shapes[i];
+        tensor->dimensions = 1 + (size_t)gw_random_below(random, 2);
+        shapes[i][0] = tensor->elements;
+        if (tensor->dimensions == 2) {
+            shapes[i][0] = (uint64_t)power_between(random, 1, (double)tensor->elements + 1);
+            shapes[i][1] = tensor->elements / shapes[i][0];
+            tensor->elements = shapes[i][0] * shapes[i][1];
+        }
+    }
+}
+
+/* Costs of every range of tensors, their bound, and the best of all groupings. */
+static void check_factors(struct scene *scene, double rank) {
+    size_t count = scene->model.tensor_count;
+    double least_s = INFINITY;
+    for (size_t last = 0; last < count; last++) {
+        struct gw_size size = {0};
+        double before_s = 0;
+        for (size_t first = last; first < count; first++) {
+            gw_costs_add_tensor(&scene->costs, first, &size);
+            double cost_s = gw_costs_exchange_s(&scene->costs, &size);
+            double bytes = (double)gw_costs_bytes(&scene->costs, size.elements);
+            assert_true(near(cost_s, factors_by_definition(scene, last, first, rank), 1e-9));
+            assert_true(gw_curve_time(&scene->costs.exchange, bytes) <= cost_s * (1 + 1e-12));
+            assert_true(cost_s >= before_s);
+            before_s = cost_s;
+        }
+    }
+    for (size_t number = 0; number < (size_t)1 << count; number += 2) {
+        double compute = scene->model.forward_s;
+        double clock = 0;
+        double elements = 0;
+        for (size_t l = count, first = count - 1; l-- > 0;) {
+            compute += scene->tensors[l].backward_s;
+            elements += (double)scene->tensors[l].elements;
+            if (l == 0 || (number >> l & 1) > 0) {
+                compute += compress_s(scene, elements);
+                clock = fmax(compute, clock) + factors_by_definition(scene, l, first, rank);
+                elements = 0;
+                first = l - 1;
+            }
+        }
+        least_s = fmin(least_s, clock + scene->model.update_s);
+    }
+    struct gw_optimum optimum;
+    assert_ok(
+        gw_planner_optimum(&(struct gw_mix){.costs = &scene->costs, .count = 1}, &optimum, &error));
+    assert_true(near(optimum.iteration_s, least_s, 1e-9));
+    assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
+    gw_optimum_free(&optimum);
+}
+
+TEST(factors_cost_what_the_shapes_of_a_range_of_tensors_say) {
+    static const char *const names[] = {"powersgd", "powersgd:1", "powersgd:4", "powersgd:32"};
+    static const double ranks[] = {4, 1, 4, 32};
+    struct gw_random *random = random_stream(7);
+    for (int round = 0; round < gw_trials(400) + 8; round++) {
+        struct scene scene = {.scenario = {.model = &scene.model,
+                                           .cluster = &scene.cluster,
+                                           .method = &scene.method,
+                                           .workers = 4,
+                                           .density = 1,
+                                           .bandwidth = 1},
+                              .method.exchange = &gw_exchange_low_rank};
+        uint64_t shapes[MOST_TENSORS][2];
+        open_model(&scene, random);
+        give_shapes(&scene, random, shapes);
+        double all = 4 * (double)gw_model_elements(&scene.model);
+        assert_ok(gw_compressor_choose(names[round % 4], &scene.method.compressor, &error));
+        assert_ok(gw_cluster_create(&scene.cluster, "random", 4, 1, &error));
+        bool straight = gw_random_below(random, 2) == 0;
+        struct gw_curve curve = random_curve(random, straight, all);
+        for (size_t i = 1; i < curve.point_count; i++) { /* as files must have it */
+            curve.points[i].time_s = fmax(curve.points[i].time_s, curve.points[i - 1].time_s);
+        }
+        assert_ok(gw_cluster_add_collective(&scene.cluster, "allreduce", 4, curve, NULL, &error));
+        assert_ok(gw_kernel_costs_add(&scene.cluster.compressors, "powersgd",
+                                      random_curve(random, true, all), cJSON_CreateObject(),
+                                      &error));
+        for (size_t i = GW_FACTOR; i <= GW_EXPAND && straight; i++) {
+            assert_ok(gw_kernel_costs_add(&scene.cluster.aggregation, aggregators[i],
+                                          random_curve(random, true, all), cJSON_CreateObject(),
+                                          &error));
+        }
+        assert_ok(gw_costs_open(&scene.scenario, &scene.costs, &error));
+        check_factors(&scene, ranks[round % 4]);
+        close_scene(&scene);
+    }
+}
+
+TEST(a_model_without_shapes_has_no_factors) {
+    struct gw_tensor tensor = {.name = "weight", .elements = 10000};
+    const struct gw_model model = {.name = "flat", .tensor_count = 1, .tensors = &tensor};
+    assert_int_equal(gw_model_check_shapes(&model, &gw_compressor_powersgd, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "flat: tensors[0] (weight): expected a shape, of which powersgd makes "
+                        "factors; no tensor of the model has one");
+    assert_null(gw_compressor_find("powersgd:0"));
+    assert_null(gw_compressor_find("powersgd:33"));
+    assert_ptr_equal(gw_compressor_find("powersgd:4"), &gw_compressor_powersgd);
 }

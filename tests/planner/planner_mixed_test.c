@@ -36,8 +36,9 @@ static void trade_costs(struct gw_random *random, const struct planning_case *fi
                         struct planning_case *out) {
     double factor = power_between(random, 0.03, 1);
     double elements = (double)gw_model_elements(&first->model);
-    double exchange_s =
-        gw_costs_exchange_s(&first->costs, &(struct gw_size){gw_model_elements(&first->model), 1});
+    double exchange_s = gw_costs_exchange_s(
+        &first->costs,
+        &(struct gw_size){.elements = gw_model_elements(&first->model), .tensors = 1});
     double bytes = (double)gw_costs_bytes(&out->costs, gw_model_elements(&first->model));
     out->costs.exchange =
         (struct gw_curve){.fixed_s = 0.01 * exchange_s * gw_random_uniform(random),
@@ -98,8 +99,8 @@ static void fill_table(const struct mixed_case *x, struct table *out) {
             for (size_t k = 0; k < x->choices.count; k++) {
                 lost[k] += x->lost[k * count + count - q];
                 out->compress_s[p][q][k] = gw_costs_compress_s(&x->costs[k], n);
-                out->exchange_s[p][q][k] =
-                    gw_costs_exchange_s(&x->costs[k], &(struct gw_size){n, q - p});
+                out->exchange_s[p][q][k] = gw_costs_exchange_s(
+                    &x->costs[k], &(struct gw_size){.elements = n, .tensors = q - p});
                 out->lost[p][q][k] = lost[k];
             }
         }
@@ -152,7 +153,8 @@ static void check_marks(const struct mixed_case *x, const struct gw_optimum *fou
         assert_true(k < x->choices.count);
         compute_s += gw_costs_compress_s(&x->costs[k], n);
         clock_s = fmaxl(clock_s, compute_s) +
-                  gw_costs_exchange_s(&x->costs[k], &(struct gw_size){n, first - last + 1});
+                  gw_costs_exchange_s(
+                      &x->costs[k], &(struct gw_size){.elements = n, .tensors = first - last + 1});
         for (size_t i = last; i <= first; i++) {
             lost += x->lost[k * count + i];
         }
@@ -294,7 +296,8 @@ static double optimum_by_labels(const struct mixed_case *x, struct labels *label
             n += x->cases[0].tensors[count - 1 - p].elements;
             for (size_t k = 0; k < x->choices.count; k++) {
                 double compress_s = gw_costs_compress_s(&x->costs[k], n);
-                double exchange_s = gw_costs_exchange_s(&x->costs[k], &(struct gw_size){n, q - p});
+                double exchange_s = gw_costs_exchange_s(
+                    &x->costs[k], &(struct gw_size){.elements = n, .tensors = q - p});
                 lost[k] += isinf(x->choices.most_lost) ? 0 : x->lost[k * count + count - 1 - p];
                 for (size_t i = 0; i < labels[p].count; i++) {
                     struct label next = {.compress_s = labels[p].at[i].compress_s + compress_s,

@@ -169,7 +169,8 @@ static double optimum_by_plain_fronts(const struct planning_case *x, struct plai
         for (size_t p = q; p-- > 0;) {
             n += x->tensors[count - 1 - p].elements;
             double compress_s = gw_costs_compress_s(&x->costs, n);
-            double exchange_s = gw_costs_exchange_s(&x->costs, &(struct gw_size){n, 1});
+            double exchange_s =
+                gw_costs_exchange_s(&x->costs, &(struct gw_size){.elements = n, .tensors = 1});
             for (size_t i = 0; i < fronts[p].count; i++) {
                 struct state next = {.compress_s = fronts[p].states[i].compress_s + compress_s};
                 next.clock_s =

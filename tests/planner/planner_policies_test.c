@@ -67,7 +67,8 @@ static double compress_s(const struct planning_case *x, uint64_t d) {
 }
 
 static double exchange_s(const struct planning_case *x, uint64_t d) {
-    return d == 0 ? 0 : gw_costs_exchange_s(&x->costs, &(struct gw_size){d, 1});
+    return d == 0 ? 0
+                  : gw_costs_exchange_s(&x->costs, &(struct gw_size){.elements = d, .tensors = 1});
 }
 
 /*

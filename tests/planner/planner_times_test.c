@@ -49,8 +49,8 @@ static double compress_s(const struct grouped_case *x, size_t g) {
 }
 
 static double exchange_s(const struct grouped_case *x, size_t g) {
-    return gw_costs_exchange_s(&x->x.costs,
-                               &(struct gw_size){gw_group_elements(&x->groups[g], &x->x.model), 1});
+    uint64_t elements = gw_group_elements(&x->groups[g], &x->x.model);
+    return gw_costs_exchange_s(&x->x.costs, &(struct gw_size){.elements = elements, .tensors = 1});
 }
 
 /* All compute before group g is compressed. */

@@ -22,7 +22,7 @@ from gradweave.study import Plan
 from gradweave.torch.arguments import check_ddp_arguments
 from gradweave.torch.checkpoints import Checkpoints, is_exchange_state
 from gradweave.torch.parameters import Buffers, GradientCheck, Roster
-from gradweave.torch.session import Session
+from gradweave.torch.session import Session, first_dimensions
 from gradweave.torch.uneven import ENDED, ITERATES, SHARES_BUFFERS, UnevenInputs
 
 _FROZEN, _LEARNS, _IS_THERE = 0, 1, 2  # a parameter without a gradient, twice; one with it
@@ -172,6 +172,7 @@ class Distributed(torch.nn.Module):
             gpu=device if device.type == "cuda" else None,
             names=self._names,
             dtypes=[p.dtype for p in self._in_order],
+            rows=first_dimensions(self._in_order),
             alike=[
                 *(
                     f"{name} of shape {tuple(one.shape)}, {one.dtype}, "

@@ -11,7 +11,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 from gradweave._library import BadInput
 from gradweave.torch.group import NUMBERS, OwnGroup
-from gradweave.torch.session import Session, check_options
+from gradweave.torch.session import Session, check_options, first_dimensions
 
 # DDP rebuilds its buckets before the second iteration, with static_graph before the third.
 _SETTLED = 3
@@ -58,7 +58,13 @@ class _Exchange:
         called = list(map(self._name, self._parameters))
         dtypes = [parameter.dtype for parameter in self._parameters]
         self._session = Session(
-            sizes, algorithm, groups=groups, names=called, dtypes=dtypes, **options
+            sizes,
+            algorithm,
+            groups=groups,
+            names=called,
+            dtypes=dtypes,
+            rows=first_dimensions(self._parameters),
+            **options,
         )
         self._missing: set[torch.nn.Parameter] = set()
         self._travelling: list[tuple[torch.futures.Future, torch.Tensor]] = []

@@ -9,7 +9,7 @@ import os
 import socket
 import weakref
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ctypes import byref, c_void_p
 from datetime import timedelta
 from itertools import zip_longest
@@ -60,6 +60,7 @@ def make_training(
     gpu: torch.device | None = None,
     names: Sequence[str] = (),
     dtypes: Sequence[torch.dtype] = (),
+    rows: Sequence[int] = (),
 ) -> _library.Training:
     """Returns what C opens a session by; fails unless its types and the density make sense."""
     check_density(density)
@@ -90,7 +91,13 @@ def make_training(
         seed=seed,
         gpu=ctypes.pointer(where) if where else None,
         ways=(ctypes.c_char_p * len(ways))(*map(str.encode, ways)) if ways else None,
+        rows=(ctypes.c_uint64 * len(rows))(*rows) if rows else None,
     )
+
+
+def first_dimensions(parameters: Iterable[torch.Tensor]) -> list[int]:
+    """Returns the rows of the matrices that PowerSGD compresses; 0: it has one dimension."""
+    return [parameter.shape[0] if parameter.dim() > 1 else 0 for parameter in parameters]
 
 
 def check_options(algorithm: str, **options) -> int:
@@ -163,6 +170,7 @@ class Session:
         gpu: torch.device | None = None,
         names: Sequence[str] = (),
         dtypes: Sequence[torch.dtype] = (),
+        rows: Sequence[int] = (),
         alike: Sequence[str] = (),
     ) -> None:
         self._own: OwnGroup | None = None
@@ -208,7 +216,9 @@ class Session:
                 *(f"{name}={value}" for name, value in options.items()),
                 *(f"tensor {name} of {size} elements of {dtype}" for name, size, dtype in tensors),
             )
-            training = make_training(sizes, **options, gpu=gpu, names=names, dtypes=dtypes)
+            training = make_training(
+                sizes, **options, gpu=gpu, names=names, dtypes=dtypes, rows=rows
+            )
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
             self._open_notes()
