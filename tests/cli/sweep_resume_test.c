@@ -248,7 +248,7 @@ TEST_WITH(another_sweep_is_not_continued, make_inputs, remove_folder) {
     write_text(*state, "tiny.json", idle_model);
     check_refused(*state, TINY " --resume --out out.csv", files);
     char *changed = strdup(tiny_model);
-    strstr(changed, "20000")[4] = '1';
+    strstr(changed, "0.001}")[4] = '2';
     write_text(*state, "tiny.json", changed);
     free(changed);
     check_refused(*state, TINY " --resume --out out.csv", files);
