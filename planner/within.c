@@ -183,7 +183,9 @@ static enum gw_status unite_dominated(struct label_search *x, struct labels *lab
     size_t kept = 0;
     size_t steps = 0; /* of the labels so far those that no other dominates, by compression */
     GW_GROW(x->stairs, labels->count + 1, x->stairs_capacity, "planning", error);
-    qsort(labels->at, labels->count, sizeof *labels->at, by_loss);
+    if (labels->count > 0) {
+        qsort(labels->at, labels->count, sizeof *labels->at, by_loss);
+    }
     for (size_t i = 0; i < labels->count; i++) {
         const struct label next = labels->at[i];
         size_t low = 0;
