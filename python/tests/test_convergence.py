@@ -34,7 +34,7 @@ NETWORKS["fnn3"] = dataclasses.replace(NETWORKS["fnn3"], rate=1.0)
 store = "file://" + os.path.abspath("store")
 dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
 run = convergence.Run("fnn3", 1, "randk", 0.01, "plain", 0, 200, 0)
-print(json.dumps(convergence.learn(run, convergence.open_groups(1), [])))
+print(json.dumps(convergence.learn(run, convergence.open_groups(1), run.way)))
 """
 
 
@@ -56,7 +56,7 @@ networks.torch.optim.AdamW = Seen
 store = "file://" + os.path.abspath("store-adamw")
 dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
 run = convergence.Run("fnn3", 1, "topk", 0.05, "plain", 0, 60, 0)
-found = convergence.learn(run, convergence.open_groups(1), [])
+found = convergence.learn(run, convergence.open_groups(1), run.way)
 learnt = [one for one in seen if one[0] > 0]
 print(json.dumps([found["curve"][0]["right"], found["curve"][-1]["right"], learnt]))
 """
