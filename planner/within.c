@@ -307,8 +307,9 @@ static enum gw_status open_labels(struct label_search *x, const struct gw_mix *c
                           INFINITY, error));
     GW_TRY(gw_lines_open(&x->lines, &x->passes, error));
     x->tensors = x->passes.tensors;
-    x->most_carried = most_carried + most_carried_by_arc * (double)(x->tensors * x->tensors / 2) *
-                                         (double)choices->count;
+    double tensors = (double)x->tensors;
+    x->most_carried =
+        most_carried + most_carried_by_arc * tensors * tensors / 2 * (double)choices->count;
     x->most_lost =
         ceil(choices->most_lost * weight_s * x->passes.arcs.steps_per_s) + (double)x->tensors;
     x->least_rest = gw_arena_zeros(arena, x->tensors + 1, sizeof *x->least_rest);

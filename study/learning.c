@@ -174,6 +174,7 @@ static bool find_factor(const struct gw_learning *learning, const char *name, do
     double factors[MAX_FILES];
     double sent[MAX_FILES];
     size_t sent_count = 0;
+    size_t count = 0;
     bool has_density = false;
     *out = (struct gw_iterations_factor){.low = NAN,
                                          .median = NAN,
@@ -195,18 +196,18 @@ static bool find_factor(const struct gw_learning *learning, const char *name, do
         if (dense != NULL && isfinite(dense->iterations) &&
             !has_longer(learning, file, name, out->density)) {
             bool is_new = true; /* no setup before is of the same network */
-            for (size_t k = 0; k < out->setups; k++) {
+            for (size_t k = 0; k < count; k++) {
                 is_new = is_new && strcmp(counted[k]->model, file->model) != 0;
             }
             out->networks += is_new;
-            counted[out->setups] = file;
-            factors[out->setups] = found->iterations / dense->iterations;
+            counted[count] = file;
+            factors[count++] = found->iterations / dense->iterations;
             add_runs(found, dense, out);
         }
     }
     out->is_beyond = has_density;
     out->sent = sent_count > 0 ? median_of(sent, sent_count) : 1;
-    out->median = out->setups > 0 ? median_of(factors, out->setups) : NAN;
+    out->median = count > 0 ? median_of(factors, count) : NAN;
     if (is_dense(name)) {
         out->low = out->median = out->high = 1; /* the reference, also of trainings that vary */
     }

@@ -431,9 +431,11 @@ static enum gw_status lead_survey(struct leader *leader, double time_s, struct g
         }
     }
     if (!leader->journal->chosen) {
-        size_t phases = leader->part.survey->worker_counts.count;
-        for (size_t i = 0; i < 2 * phases; i++) { /* those of most workers matter most */
-            GW_TRY(try_out_phase(leader, phases - 1 - i % phases, i < phases, time_s, error));
+        for (int round = 0; round < 2; round++) { /* the first of sizes over the whole range */
+            size_t phase = leader->part.survey->worker_counts.count;
+            while (phase-- > 0) { /* those of most workers matter most */
+                GW_TRY(try_out_phase(leader, phase, round == 0, time_s, error));
+            }
         }
         GW_TRY(gw_journal_put_chosen(leader->journal, points, error));
     }
