@@ -134,7 +134,7 @@ static enum gw_status read_row(const struct gw_field *row, const struct gw_json 
                                const struct gw_json *object, void *out, struct gw_error *error) {
     void *member = member_at(out, row->at);
     if (is_number(row)) {
-        uint64_t whole = (uint64_t)row->otherwise;
+        uint64_t whole = is_whole(row) ? (uint64_t)row->otherwise : 0;
         double number = row->otherwise;
         if (place->node != NULL || !row->optional) {
             GW_TRY(is_whole(row) ? gw_json_integer(place, row->type == GW_AS_COUNT, &whole, error)
