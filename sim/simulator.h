@@ -171,7 +171,8 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * measured time. If one worker selects for all, it is worker 0, and the others take a sum's time.
  *
  * On machines with fewer processors than ranks, an exchange too needs a processor of each machine,
- * for a moment at the beginning of each round, and waits for it in the same order.
+ * for a moment at the beginning of each round, and waits for it in the same order. A long exchange
+ * has a round for each of its pieces, so that it stands still while all processors compress.
  *
  * A worker makes up for time that it waited for a processor in its next passes, up to one that
  * waits for an exchange, unless passes need those processors themselves.

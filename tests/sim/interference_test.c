@@ -187,16 +187,19 @@ static bool all_ready(const struct reference *reference, size_t index) {
     return true;
 }
 
-/* Round a ring all have come by all others after so many; 1 where no processor is scarce. */
-static size_t rounds_of(const struct scene *scene) {
+/* Round a ring all have come by all others after so many, and a piece of 56 KiB is passed on in
+ * each; 1 where no processor is scarce. */
+static size_t rounds_of(const struct scene *scene, const struct gw_operation *operation) {
     const struct gw_sharing *sharing = &scene->cluster.sharing;
     bool scarce = scene->crowding > 0 && sharing->ranks > sharing->processors;
-    return scarce && scene->workers > 2 ? scene->workers - 1 : 1;
+    double rounds = fmax((double)scene->workers - 1, floor((double)operation->bytes / 57344));
+    return scarce ? (size_t)rounds : 1;
 }
 
 static void begin_round(struct reference *reference, const struct gw_operation *operation,
                         double now_s) {
-    double seconds = byte_s * (double)operation->bytes / (double)rounds_of(reference->scene);
+    double seconds =
+        byte_s * (double)operation->bytes / (double)rounds_of(reference->scene, operation);
     reference->exchange = (struct running){.operation = operation, .left_s = seconds};
     reference->asked_s = now_s;
     for (size_t w = 0; w < MOST_WORKERS; w++) {
@@ -211,7 +214,7 @@ static void begin_some(struct reference *reference, double now_s) {
         const struct gw_operation *operation = &scene->schedule.operations[i];
         if (operation->kind == GW_EXCHANGE && reference->exchange.operation == NULL &&
             all_ready(reference, i)) {
-            reference->rounds_left = rounds_of(scene) - 1;
+            reference->rounds_left = rounds_of(scene, operation) - 1;
             begin_round(reference, operation, now_s);
         }
         for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
