@@ -7,7 +7,7 @@ struct options {
     struct gw_choice_changes changes;
     struct gw_network_options network;
     int format;
-    const char *algorithm, *plan, *out;
+    const char *out;
 };
 
 static const char *const formats[] = {"goal", NULL};
@@ -17,9 +17,9 @@ static const struct gw_option option_table[] = {
      .choices = formats,
      .expected = "expected goal MODEL, the format and the model to export, got"},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, scenario), .table = gw_scenario_table},
-    {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
+    {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, scenario.plan.algorithm),
      .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
-    {"plan", 0, "PLAN.json", GW_TEXT, offsetof(struct options, plan),
+    {"plan", 0, "PLAN.json", GW_TEXT, offsetof(struct options, scenario.plan.path),
      .help = "Groups from a plan file instead of the algorithm's own policy; a mixed plan takes no "
              "--algo",
      .names = GW_NAMES_FILES},
@@ -44,46 +44,22 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-static enum gw_status answer_export(const struct options *options, struct gw_scenario *scenario,
-                                    const struct gw_plan *plan, struct gw_error *error) {
+static enum gw_status answer_export(void *values, struct gw_error *error) {
+    struct options *options = values;
+    struct gw_scenario scenario;
+    options->scenario.plan.changes = &options->changes;
+    GW_TRY(gw_scenario_open(&options->scenario, &scenario, error));
     struct gw_goal_export export = {
-        .scenario = scenario,
-        .algorithm = plan != NULL && plan->ways != NULL ? GW_MIXED : options->algorithm,
-        .plan = plan,
+        .scenario = &scenario,
+        .algorithm = gw_plan_is_mixed(scenario.plan) ? GW_MIXED : options->scenario.plan.algorithm,
         .path = options->out,
         .changes = options->changes,
         .network = options->network};
-    GW_TRY(gw_goal_export(&export, error));
-    return gw_print_export(&export, options->output.json, error);
-}
-
-static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
-                                struct gw_error *error) {
-    double density = options->scenario.density;
-    GW_TRY(gw_scenario_read_plan(options->plan, &options->scenario, plan, error));
-    return gw_plan_check_choices(plan, options->plan, options->algorithm != NULL, &options->changes,
-                                 density, error);
-}
-
-static enum gw_status answer_export_scenario(struct options *options, struct gw_plan *plan,
-                                             struct gw_error *error) {
-    struct gw_scenario scenario;
-    bool planned = options->plan != NULL;
-    GW_TRY(planned ? read_plan(options, plan, error) : GW_OK);
-    GW_TRY(gw_scenario_open(&options->scenario, &scenario, error));
-    enum gw_status status =
-        planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
+    enum gw_status status = gw_goal_export(&export, error);
     if (status == GW_OK) {
-        status = answer_export(options, &scenario, planned ? plan : NULL, error);
+        status = gw_print_export(&export, options->output.json, error);
     }
     gw_scenario_close(&scenario);
-    return status;
-}
-
-static enum gw_status answer_export_verb(void *values, struct gw_error *error) {
-    struct gw_plan plan = {0};
-    enum gw_status status = answer_export_scenario(values, &plan, error);
-    gw_plan_free(&plan);
     return status;
 }
 
@@ -100,5 +76,5 @@ const struct gw_verb gw_verb_export = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = answer_export_verb,
+    .answer = answer_export,
 };

@@ -16,7 +16,7 @@ struct options {
     struct gw_heterogeneity heterogeneity;
     struct gw_network_options network;
     struct gw_counts_source counts;
-    const char *algorithm, *plan, *trace, *goal;
+    const char *trace, *goal;
     const char *bandwidth; /* of the whole network; NULL: as it is */
     size_t iterations;
 };
@@ -94,11 +94,11 @@ static const struct gw_option option_table[] = {
              "links); can be given for both",
      .otherwise = "curves", .names = GW_NAMES_LEVELS_OR_LINKS, .read = read_network},
     {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
-    {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
+    {"algo", 'a', "ALGORITHM", GW_TEXT, IN(scenario.plan.algorithm),
      .help = "The pipeline to predict (see gradweave list algorithms)",
      .names = GW_NAMES_ALGORITHMS},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
-    {"plan", 0, "PLAN.json", GW_TEXT, IN(plan),
+    {"plan", 0, "PLAN.json", GW_TEXT, IN(scenario.plan.path),
      .help =
          "Groups from a plan file instead of the algorithm's own policy; a mixed plan also says "
          "how each of them travels, and takes no --algo",
@@ -179,16 +179,17 @@ static enum gw_status predict_algorithm(const struct options *options,
 }
 
 static enum gw_status answer_simulate(const struct options *options,
-                                      const struct gw_scenario *scenario,
-                                      const struct gw_plan *plan, const char *note,
+                                      const struct gw_scenario *scenario, const char *note,
                                       struct gw_error *error) {
+    const struct gw_plan *plan = scenario->plan;
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     struct gw_result result;
-    GW_TRY(gw_algorithm_choose(options->algorithm, &options->changes, plan, &algorithm, error));
+    GW_TRY(gw_algorithm_choose(options->scenario.plan.algorithm, &options->changes, plan,
+                               &algorithm, error));
     enum gw_status status = gw_pipeline_open(scenario, &algorithm, plan, &pipeline, error);
     if (status == GW_BAD_INPUT && plan != NULL) {
-        gw_error_prefix(error, options->plan);
+        gw_error_prefix(error, options->scenario.plan.path);
     }
     GW_TRY(status);
     struct gw_arena arena = {0};
@@ -205,36 +206,27 @@ static enum gw_status answer_simulate(const struct options *options,
 /* Answers with the whole network's bandwidth set to a rate or scaled by a factor. */
 static enum gw_status answer_at_bandwidth(const struct options *options,
                                           const struct gw_scenario *scenario,
-                                          const struct gw_plan *plan, struct gw_error *error) {
+                                          struct gw_error *error) {
     struct gw_axis_values values = {0};
     struct gw_scenario changed;
     char note[GW_RESULT_NOTE_SIZE];
     enum gw_status status = gw_axis_ask_bandwidth(options->bandwidth, options->network.level,
                                                   scenario, &values, &changed, error);
     if (status == GW_OK) {
-        status = answer_simulate(options, &changed, plan, gw_bandwidth_note(&values, note), error);
+        status = answer_simulate(options, &changed, gw_bandwidth_note(&values, note), error);
     }
     free(values.values);
     return status;
 }
 
-static enum gw_status answer_simulate_scenario(struct options *options, struct gw_plan *plan,
-                                               struct gw_error *error) {
+static enum gw_status answer_simulate_scenario(struct options *options, struct gw_error *error) {
     struct gw_scenario scenario;
-    bool planned = options->plan != NULL;
-    double density = options->scenario.density;
-    GW_TRY(planned ? gw_scenario_read_plan(options->plan, &options->scenario, plan, error) : GW_OK);
-    GW_TRY(planned ? gw_plan_check_choices(plan, options->plan, options->algorithm != NULL,
-                                           &options->changes, density, error)
-                   : GW_OK);
+    options->scenario.plan.changes = &options->changes;
     GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
-    enum gw_status status =
-        planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
-    status = status == GW_OK ? gw_network_apply(&options->network, &scenario, error) : status;
-    const struct gw_plan *given = planned ? plan : NULL;
+    enum gw_status status = gw_network_apply(&options->network, &scenario, error);
     if (status == GW_OK) {
-        status = options->bandwidth == NULL ? answer_simulate(options, &scenario, given, "", error)
-                                            : answer_at_bandwidth(options, &scenario, given, error);
+        status = options->bandwidth == NULL ? answer_simulate(options, &scenario, "", error)
+                                            : answer_at_bandwidth(options, &scenario, error);
     }
     gw_scenario_close(&scenario);
     return status;
@@ -244,7 +236,6 @@ static enum gw_status answer_simulate_scenario(struct options *options, struct g
 
 static enum gw_status answer_either(void *values, struct gw_error *error) {
     struct options *options = values;
-    struct gw_plan plan = {0};
     if (options->goal != NULL) {
         struct gw_goal_answer answer;
         enum gw_status status = gw_goal_ask(options->goal, options->network.loggp, &answer, error);
@@ -254,9 +245,7 @@ static enum gw_status answer_either(void *values, struct gw_error *error) {
     }
     options->heterogeneity.threads =
         options->heterogeneity.threads > 0 ? options->heterogeneity.threads : gw_cores();
-    enum gw_status status = answer_simulate_scenario(options, &plan, error);
-    gw_plan_free(&plan);
-    return status;
+    return answer_simulate_scenario(options, error);
 }
 
 static struct options options = {.made = GW_MAKING_NOTHING};

@@ -32,7 +32,7 @@ struct options {
     struct gw_choice_changes changes;
     struct validated_counts counts;
     struct validated_gpu gpu;
-    const char *algorithms, *plan, *explain, *trace, *out;
+    const char *algorithms, *explain, *trace, *out;
     size_t iterations, warm_up;
     double time_s; /* 0: not given */
     double tolerance, check_s;
@@ -44,7 +44,6 @@ struct run {
     const struct options *options;
     struct gw_validation answer; /* whose arrays are in `arena` */
     struct gw_arena arena;
-    struct gw_plan plan; /* of --plan */
     struct gw_validation_device device;
     size_t ranks;                       /* of the job: the workers, and perhaps one more */
     struct gw_session_options executor; /* with the GPU, which is opened */
@@ -71,7 +70,7 @@ static const struct gw_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to run",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
-    {"plan", 0, "PLAN.json", GW_TEXT, IN(plan),
+    {"plan", 0, "PLAN.json", GW_TEXT, IN(scenario.plan.path),
      .help = "Groups from a plan file instead of the algorithms' own policies; a mixed plan, which "
              "says how each of its groups travels, runs alone or before the pipelines of --algo",
      .names = GW_NAMES_FILES},
@@ -228,7 +227,6 @@ static void close_run(struct run *run) {
         gw_validation_pair_close_counts(&run->answer.pairs[i]);
     }
     gw_scenario_close(&run->answer.scenario);
-    gw_plan_free(&run->plan);
     gw_arena_free(&run->arena);
 }
 
@@ -256,15 +254,14 @@ static enum gw_status check_ranks(const struct run *run, const struct gw_schedul
 static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
-    bool mixed = run->plan.ways != NULL;
-    bool planned = run->options->plan != NULL && mixed == (preset == NULL);
+    const struct gw_plan *plan = run->answer.scenario.plan;
     if (preset == NULL) {
-        *algorithm = gw_algorithm_mixed(&run->plan);
+        *algorithm = gw_algorithm_mixed(plan);
     } else {
         GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
+        plan = gw_plan_is_mixed(plan) ? NULL : plan;
     }
-    GW_TRY(gw_pipeline_open(&run->answer.scenario, algorithm, planned ? &run->plan : NULL, out,
-                            error));
+    GW_TRY(gw_pipeline_open(&run->answer.scenario, algorithm, plan, out, error));
     enum gw_status status = check_ranks(run, &out->schedule, algorithm->name, error);
     if (status != GW_OK) {
         gw_pipeline_close(out);
@@ -323,28 +320,12 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
                            : gw_validation_find_pair(answer, explain, &run->explained, error);
 }
 
-/* Reads --plan. Pipelines beside a mixed plan have the asked density and changed choices. */
-static enum gw_status read_plan(struct run *run, struct gw_scenario_options *asked,
-                                struct gw_error *error) {
-    const struct options *options = run->options;
-    struct gw_scenario_options planned = *asked;
-    bool named = gw_option_is_given("algo");
-    GW_TRY(gw_scenario_read_plan(options->plan, &planned, &run->plan, error));
-    if (run->plan.ways == NULL || !named) {
-        GW_TRY(gw_plan_check_choices(&run->plan, options->plan, named, &options->changes,
-                                     asked->density, error));
-        asked->density = planned.density;
-    }
-    asked->workers = planned.workers;
-    return GW_OK;
-}
-
 /* Lists the asked pipelines: first a mixed plan, as NULL, then those of --algo. */
 static enum gw_status list_algorithms(struct run *run, const struct gw_algorithm ***out,
                                       size_t *count, struct gw_error *error) {
     const struct gw_algorithm **named = NULL;
-    size_t mixed = run->plan.ways != NULL;
-    if (mixed == 0 || gw_option_is_given("algo")) {
+    size_t mixed = gw_plan_is_mixed(run->answer.scenario.plan);
+    if (mixed == 0 || run->options->scenario.plan.algorithm != NULL) {
         GW_TRY(gw_algorithms_parse(run->options->algorithms, &run->arena, &named, count, error));
     }
     *out = gw_arena_zeros(&run->arena, *count + mixed, sizeof(**out));
@@ -356,10 +337,25 @@ static enum gw_status list_algorithms(struct run *run, const struct gw_algorithm
     return GW_OK;
 }
 
+/* Takes as many workers as the job has ranks, unless others are given or planned. */
+static enum gw_status choose_workers(const struct gw_scenario_options *asked, size_t ranks,
+                                     struct gw_scenario *scenario, struct gw_error *error) {
+    bool planned = asked->workers == 0 && scenario->plan != NULL;
+    if (asked->workers == 0 && !planned) {
+        scenario->workers = ranks;
+    }
+    return scenario->workers == ranks || scenario->workers + 1 == ranks
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s%s: expected %zu, the size of the MPI job, or one less, which leaves a "
+                         "rank for a server, got %zu",
+                         planned ? asked->plan.path : "--", planned ? ": workers" : "workers",
+                         ranks, scenario->workers);
+}
+
 /* Reads the inputs and predicts, so that bad input fails here, on all ranks alike. */
 static enum gw_status open_run(const struct options *options, size_t ranks, struct run *out,
                                struct gw_error *error) {
-    struct gw_scenario_options asked = options->scenario;
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
     *out = (struct run){.options = options,
@@ -372,20 +368,8 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .timed_compression = options->compression == TIMED,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};
-    GW_TRY(options->plan == NULL ? GW_OK : read_plan(out, &asked, error));
-    asked.workers = asked.workers == 0 ? ranks : asked.workers;
-    if (asked.workers != ranks && asked.workers + 1 != ranks) {
-        bool planned = options->plan != NULL && options->scenario.workers == 0;
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s%s: expected %zu, the size of the MPI job, or one less, which leaves a "
-                       "rank for a server, got %zu",
-                       planned ? options->plan : "--", planned ? ": workers" : "workers", ranks,
-                       asked.workers);
-    }
-    GW_TRY(gw_scenario_open(&asked, &out->answer.scenario, error));
-    GW_TRY(options->plan == NULL
-               ? GW_OK
-               : gw_plan_check(&out->plan, out->answer.scenario.model, options->plan, error));
+    GW_TRY(gw_scenario_open(&options->scenario, &out->answer.scenario, error));
+    GW_TRY(choose_workers(&options->scenario, ranks, &out->answer.scenario, error));
     GW_TRY(list_algorithms(out, &algorithms, &count, error));
     return add_algorithms(out, algorithms, count, error);
 }
@@ -574,9 +558,13 @@ static enum gw_status check_inputs(const struct options *options, struct gw_erro
 static int run_validate(void *values, char **argv) {
     struct options *options = values;
     struct gw_error error = {0};
-    if (options->explain != NULL && options->plan == NULL && !gw_option_is_given("algo")) {
+    bool named = gw_option_is_given("algo");
+    if (options->explain != NULL && options->scenario.plan.path == NULL && !named) {
         options->algorithms = options->explain;
     }
+    options->scenario.plan.algorithm = named ? options->algorithms : NULL;
+    options->scenario.plan.changes = &options->changes;
+    options->scenario.plan.beside = true;
     if (gw_option_is_given("settle")) {
         options->counts.settling = (struct gw_warm_up_limits){.iterations = options->settle};
     }

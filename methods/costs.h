@@ -22,6 +22,7 @@ struct gw_scenario {
     const struct gw_model *model;
     const struct gw_cluster *cluster;
     const struct gw_algorithm *method; /* NULL: of several in turn */
+    const struct gw_plan *plan;        /* read for it; NULL: policies make theirs */
     size_t workers;
     double density;   /* (0, 1]: share that a compressor keeps */
     double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */

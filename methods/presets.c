@@ -247,7 +247,7 @@ enum gw_status gw_algorithm_choose(const char *name, const struct gw_choice_chan
                                    const struct gw_plan *plan, struct gw_algorithm *out,
                                    struct gw_error *error) {
     const struct gw_algorithm *preset = NULL;
-    if (plan != NULL && plan->ways != NULL) {
+    if (gw_plan_is_mixed(plan)) {
         *out = gw_algorithm_mixed(plan);
         return GW_OK;
     }

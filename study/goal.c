@@ -78,9 +78,9 @@ enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *er
     struct gw_pipeline pipeline;
     export->network.level = GW_LEVEL_MESSAGES;
     GW_TRY(gw_network_apply(&export->network, export->scenario, error));
-    GW_TRY(
-        gw_algorithm_choose(export->algorithm, &export->changes, export->plan, &algorithm, error));
-    GW_TRY(gw_pipeline_open(export->scenario, &algorithm, export->plan, &pipeline, error));
+    const struct gw_plan *plan = export->scenario->plan;
+    GW_TRY(gw_algorithm_choose(export->algorithm, &export->changes, plan, &algorithm, error));
+    GW_TRY(gw_pipeline_open(export->scenario, &algorithm, plan, &pipeline, error));
     enum gw_status status = gw_pipeline_open_costs(true, &pipeline, error);
     status = status == GW_OK ? export_schedule(export, &pipeline, error) : status;
     gw_note_devices(export->scenario, &algorithm, &export->notes);

@@ -211,7 +211,6 @@ struct gw_goal_export {
     struct gw_scenario *scenario; /* gets the network's parameters */
     const char *algorithm, *path;
     struct gw_choice_changes changes;
-    const struct gw_plan *plan; /* NULL: by the algorithm's policy */
     struct gw_network_options network;
     char loggp[GW_EXPORT_LOGGP_SIZE];
     struct gw_result notes;

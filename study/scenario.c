@@ -37,6 +37,53 @@ enum gw_status gw_interference_check(enum gw_interference_rule interference,
                          cluster->path == NULL ? cluster->name : cluster->path);
 }
 
+/* Refuses other choices beside a mixed plan, and another plan without an algorithm. */
+static enum gw_status check_choices(const struct gw_plan *plan,
+                                    const struct gw_plan_options *options, double density,
+                                    struct gw_error *error) {
+    const struct gw_choice_changes *changes = options->changes;
+    if (plan->ways == NULL) {
+        return options->algorithm != NULL
+                   ? GW_OK
+                   : gw_fail(error, GW_BAD_INPUT,
+                             "%s: expected --algo ALGORITHM (gradweave list algorithms) beside a "
+                             "plan that is not mixed",
+                             options->path);
+    }
+    if (density > 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--density: expected none beside %s, whose groups have densities of their "
+                       "own",
+                       options->path);
+    }
+    return options->algorithm == NULL && changes->policy == NULL && changes->compressor == NULL &&
+                   changes->exchange == NULL
+               ? GW_OK
+               : gw_fail(
+                     error, GW_BAD_INPUT,
+                     "%s: expected none of --algo, --policy, --compressor and --exchange beside "
+                     "a mixed plan, whose groups have ways of their own",
+                     options->path);
+}
+
+static enum gw_status read_plan(const struct gw_scenario_options *options, struct gw_plan *plan,
+                                struct gw_scenario *scenario, struct gw_error *error) {
+    const char *path = options->plan.path;
+    GW_TRY(gw_plan_read(path, plan, error));
+    bool sparse = strcmp(plan->compressor, "none") != 0;
+    bool beside = options->plan.beside && options->plan.algorithm != NULL && plan->ways != NULL;
+    GW_TRY(beside ? GW_OK : check_choices(plan, &options->plan, options->density, error));
+    if (options->density > 0 && sparse && plan->ways == NULL) {
+        plan->density = options->density;
+    } else if (sparse && !beside) {
+        scenario->density = plan->density;
+    }
+    scenario->workers = options->workers > 0 ? options->workers : plan->workers;
+    plan->workers = scenario->workers;
+    scenario->plan = plan;
+    return gw_plan_check(plan, scenario->model, path, error);
+}
+
 enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct gw_model model,
                                struct gw_cluster cluster, struct gw_scenario *out,
                                struct gw_error *error) {
@@ -49,11 +96,17 @@ enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct
         return status == GW_OK ? gw_fail_memory(error, "asking about a model") : status;
     }
     *inputs = (struct gw_scenario_inputs){.model = model, .cluster = cluster};
-    *out = gw_scenario_of(&inputs->model, &inputs->cluster);
-    out->inputs = inputs;
-    out->interference = options->interference;
-    out->density = options->density > 0 ? options->density : out->density;
-    out->workers = options->workers > 0 ? options->workers : out->workers;
+    struct gw_scenario scenario = gw_scenario_of(&inputs->model, &inputs->cluster);
+    scenario.inputs = inputs;
+    scenario.interference = options->interference;
+    scenario.density = options->density > 0 ? options->density : scenario.density;
+    scenario.workers = options->workers > 0 ? options->workers : scenario.workers;
+    if (options->plan.path != NULL &&
+        read_plan(options, &inputs->plan, &scenario, error) != GW_OK) {
+        gw_scenario_close(&scenario);
+        return error->status;
+    }
+    *out = scenario;
     return GW_OK;
 }
 
@@ -70,53 +123,11 @@ enum gw_status gw_scenario_open(const struct gw_scenario_options *options, struc
     return gw_scenario_ask(options, model, cluster, out, error);
 }
 
-enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_options *options,
-                                     struct gw_plan *plan, struct gw_error *error) {
-    GW_TRY(gw_plan_read(path, plan, error));
-    bool sparse = strcmp(plan->compressor, "none") != 0;
-    if (options->workers > 0) {
-        plan->workers = options->workers;
-    } else {
-        options->workers = plan->workers;
-    }
-    if (options->density > 0 && sparse && plan->ways == NULL) {
-        plan->density = options->density;
-    } else if (sparse) {
-        options->density = plan->density;
-    }
-    return GW_OK;
-}
-
-enum gw_status gw_plan_check_choices(const struct gw_plan *plan, const char *path, bool named,
-                                     const struct gw_choice_changes *changes, double density,
-                                     struct gw_error *error) {
-    if (plan->ways == NULL) {
-        return named ? GW_OK
-                     : gw_fail(error, GW_BAD_INPUT,
-                               "%s: expected --algo ALGORITHM (gradweave list algorithms) beside a "
-                               "plan that is not mixed",
-                               path);
-    }
-    if (density > 0) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--density: expected none beside %s, whose groups have densities of their "
-                       "own",
-                       path);
-    }
-    return !named && changes->policy == NULL && changes->compressor == NULL &&
-                   changes->exchange == NULL
-               ? GW_OK
-               : gw_fail(
-                     error, GW_BAD_INPUT,
-                     "%s: expected none of --algo, --policy, --compressor and --exchange beside "
-                     "a mixed plan, whose groups have ways of their own",
-                     path);
-}
-
 void gw_scenario_close(struct gw_scenario *scenario) {
     if (scenario->inputs != NULL) {
         gw_model_free(&scenario->inputs->model);
         gw_cluster_free(&scenario->inputs->cluster);
+        gw_plan_free(&scenario->inputs->plan);
         free(scenario->inputs);
     }
 }

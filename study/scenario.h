@@ -11,13 +11,22 @@
 /* ---- the scenario -----------------------------------------------------------------------------
  */
 
-/* A model and a cluster that were read or made for a scenario. */
+/* A model, a cluster and perhaps a plan that were read or made for a scenario. */
 struct gw_scenario_inputs {
     struct gw_model model;
     struct gw_cluster cluster;
+    struct gw_plan plan;
 };
 
 enum { GW_MAX_MICRO_BATCHES = 4096 }; /* of an iteration */
+
+/* A plan file, and what is asked for with it. */
+struct gw_plan_options {
+    const char *path;      /* NULL: none */
+    const char *algorithm; /* NULL: not given */
+    const struct gw_choice_changes *changes;
+    bool beside; /* given algorithms stand beside a mixed plan, with their own density */
+};
 
 /* Options of a scenario. */
 struct gw_scenario_options {
@@ -26,6 +35,7 @@ struct gw_scenario_options {
     size_t workers;              /* 0: not given, as many as the cluster has */
     enum gw_interference_rule interference;
     size_t micro_batches; /* of an iteration; 0: not given, 1 */
+    struct gw_plan_options plan;
 };
 
 /* Reads a model, by its name or path. */
@@ -44,7 +54,11 @@ bool gw_scenario_counts_interference(const struct gw_scenario *scenario);
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
                                      const struct gw_cluster *cluster, struct gw_error *error);
 
-/* Asks about both, which become the scenario's inputs, or are freed if it fails. */
+/*
+ * Asks about both, which become the scenario's inputs, or are freed if it fails. A plan is read; it
+ * brings its density and workers, where none are given. A mixed plan, which says how each group
+ * travels, takes no algorithm, changed choice or density; another plan needs an algorithm.
+ */
 enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct gw_model model,
                                struct gw_cluster cluster, struct gw_scenario *out,
                                struct gw_error *error);
@@ -53,15 +67,6 @@ enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct
 enum gw_status gw_scenario_open(const struct gw_scenario_options *options, struct gw_scenario *out,
                                 struct gw_error *error);
 
-/* A plan brings its own density and workers; options that were given overrule them. */
-enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_options *options,
-                                     struct gw_plan *plan, struct gw_error *error);
-
-/* Refuses an algorithm (`named`), changed choices and a density (0: none) beside a mixed plan,
- * which says how each group travels; a plan that does not needs an algorithm. */
-enum gw_status gw_plan_check_choices(const struct gw_plan *plan, const char *path, bool named,
-                                     const struct gw_choice_changes *changes, double density,
-                                     struct gw_error *error);
 void gw_scenario_close(struct gw_scenario *scenario);
 
 /* ---- the network ------------------------------------------------------------------------------

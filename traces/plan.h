@@ -33,6 +33,10 @@ struct gw_plan {
     size_t note_count;
 };
 
+static inline bool gw_plan_is_mixed(const struct gw_plan *plan) {
+    return plan != NULL && plan->ways != NULL;
+}
+
 /* Creates an empty plan for `model`; the caller fills groups and times. */
 enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
                               const char *compressor, double density, size_t workers,
