@@ -28,14 +28,17 @@ static const char *name_setups(const struct gw_iterations_factor *iterations,
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Prints "in trainings of 5 networks in 7 setups it took 1.7 times as many in the median (1.3 to
- * 2.5), and 1 of 15 runs never got there". */
+/* Prints "trainings of 5 networks in 7 setups needed 1.7 times as many iterations in the median
+ * (1.3 to 2.5), and 1 of 15 runs never got there". */
 static void print_needed(const struct gw_advice *advice, const struct gw_recommendation *one) {
     const struct gw_iterations_factor *iterations = &one->iterations;
+    const double low = iterations->low, high = iterations->high, median = iterations->median;
+    char setups[SETUPS_SIZE], times[96], never[64] = "";
     if (iterations->is_beyond) {
-        gw_print(
-            "    no training kept as little as density %g: iterations are known for density %g "
-            "and above\n",
+        gw_print_paragraph(
+            "    ",
+            "no training kept as little as density %g: iterations are known for density %g and "
+            "above",
             advice->scenario->density, iterations->density);
         return;
     }
@@ -43,29 +46,31 @@ static void print_needed(const struct gw_advice *advice, const struct gw_recomme
         gw_print("    nobody trained so\n");
         return;
     }
-    char setups[SETUPS_SIZE];
-    gw_print("    in trainings of %s", name_setups(iterations, setups));
+    name_setups(iterations, setups);
     if (iterations->failed == iterations->runs) {
-        gw_print(" none of %zu runs got there\n", iterations->runs);
+        gw_print_paragraph("    ", "in trainings of %s none of %s got there", setups,
+                           GW_COUNTED(iterations->runs, "run"));
         return;
     }
-    if (iterations->high == 1) {
-        gw_print(" it took as many");
-    } else if (iterations->low == iterations->high) {
-        gw_print(" it took %.2g times as many", iterations->low);
-    } else if (isinf(iterations->median)) {
-        gw_print(" it took %.2g to %.2g times as many", iterations->low, iterations->high);
-    } else if (iterations->median == 1) {
-        gw_print(" it took as many in the median (%.2g to %.2g times)", iterations->low,
-                 iterations->high);
-    } else {
-        gw_print(" it took %.2g times as many in the median (%.2g to %.2g)", iterations->median,
-                 iterations->low, iterations->high);
-    }
     if (iterations->failed > 0) {
-        gw_print(", and %zu of %zu runs never got there", iterations->failed, iterations->runs);
+        (void)snprintf(never, sizeof never, ", and %zu of %zu runs never got there",
+                       iterations->failed, iterations->runs);
     }
-    gw_print("\n");
+    if (high == 1) {
+        (void)snprintf(times, sizeof times, "as many iterations");
+    } else if (low == high) {
+        (void)snprintf(times, sizeof times, "%.2g times as many iterations", low);
+    } else if (isinf(median)) {
+        (void)snprintf(times, sizeof times, "%.2g to %.2g times as many iterations", low, high);
+    } else if (median == 1) {
+        (void)snprintf(times, sizeof times, "as many iterations in the median (%.2g to %.2g times)",
+                       low, high);
+    } else {
+        (void)snprintf(times, sizeof times,
+                       "%.2g times as many iterations in the median (%.2g to %.2g)", median, low,
+                       high);
+    }
+    gw_print_paragraph("    ", "trainings of %s needed %s%s", setups, times, never);
 }
 
 static bool has_better_buckets(const struct gw_advice *advice) {
@@ -82,34 +87,39 @@ static bool is_plain_ddp_chosen(const struct gw_advice *advice) {
 static void print_buckets(const struct gw_advice *advice, const char *first) {
     const char *by_default = GW_SECONDS(advice->default_iteration_s);
     double set_s = advice->buckets_hold ? advice->buckets_iteration_s : advice->cap_iteration_s;
-    gw_print("%s\n    ", first);
+    gw_print("%s\n", first);
     if (advice->buckets_hold) {
-        gw_print("with bucket_cap_mb_list=[");
+        enum { BUCKETS_A_LINE = 10 };
+        gw_print("    with bucket_cap_mb_list=[");
         for (size_t g = 0; g < advice->buckets.group_count; g++) {
             char bucket[GW_BUCKET_TEXT_SIZE];
-            gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
+            bool is_new_line = g > 0 && g % BUCKETS_A_LINE == 0;
+            gw_print("%s%s",
+                     g == 0        ? ""
+                     : is_new_line ? ",\n        "
+                                   : ", ",
+                     gw_advice_bucket_text(advice, g, bucket));
         }
         /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
          * first tensor on. */
-        gw_print("] (in reverse if find_unused_parameters=True)");
+        gw_print("]\n    (in reverse if find_unused_parameters=True)");
     } else if (advice->cap_mib > 0) {
-        gw_print("with bucket_cap_mb=%g", advice->cap_mib);
+        gw_print("    with bucket_cap_mb=%g", advice->cap_mib);
     }
     if (has_better_buckets(advice)) {
-        gw_print(": %s, %.1f%% less than with its default buckets (%s)", GW_SECONDS(set_s),
+        gw_print(": %s, %.1f%% less than with its default buckets (%s)\n", GW_SECONDS(set_s),
                  100 * (1 - set_s / advice->default_iteration_s), by_default);
     } else {
-        gw_print("its buckets left as they are (%s): no others are 1%% faster throughout the "
-                 "interval",
+        gw_print("    its buckets left as they are (%s): no others are 1%% faster throughout the "
+                 "interval\n",
                  by_default);
     }
     if (advice->buckets_hold && advice->cap_mib > 0) {
-        gw_print("; with bucket_cap_mb=%g %s", advice->cap_mib,
+        gw_print("    with bucket_cap_mb=%g: %s\n", advice->cap_mib,
                  GW_SECONDS(advice->cap_iteration_s));
     }
-    gw_print(
-        "\n    these times count %s for each bucket besides its exchange; the table does not\n",
-        GW_SECONDS(gw_bucket_besides_s));
+    gw_print("    these times count %s for each bucket besides its exchange; the table does not\n",
+             GW_SECONDS(gw_bucket_besides_s));
 }
 
 static void print_recommendation(const struct gw_advice *advice) {
@@ -157,11 +167,12 @@ static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
     }
     gw_print("\n");
     if (speedup->value >= 1.005 && tier != GW_COSTS_NOTHING) { /* not printed as 1.00 */
-        gw_print("    it pays if training needs fewer than %.2f times as many\n", speedup->value);
+        gw_print("    it pays if training needs fewer than %.2f times as many iterations\n",
+                 speedup->value);
     }
     print_needed(advice, one);
     if (!one->holds && tier != GW_FASTEST_ITERATION) {
-        gw_print("    with so many iterations it may be no gain\n");
+        gw_print("    within these ranges it may gain nothing\n");
     }
 }
 
@@ -171,7 +182,7 @@ static void print_tiers(const struct gw_advice *advice) {
         print_buckets(advice, "Costs nothing: DistributedDataParallel (DDP)");
     }
     if (advice->accumulated >= 1.02) {
-        gw_print("Gradient accumulation over %zu micro-batches, in batches four times as large\n"
+        gw_print("Gradient accumulation over %zu micro-batches, in batches four times as large:\n"
                  "    DistributedDataParallel trains %.2f times as many samples a second\n",
                  advice->micro_batches, advice->accumulated);
     }
@@ -189,32 +200,27 @@ static void print_tiers(const struct gw_advice *advice) {
 
 enum { MOST_ROWS = 6, MOST_OTHERS = 3 };
 
-/* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations:
- * "x 1.7 (1.3 to 2.5), 1 of 11 never". */
+/* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations, and
+ * how many of its runs never got there: "1.7 (1.3 to 2.5)", "1 of 11". */
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
                            const struct gw_iterations_factor *iterations) {
-    char text[96];
-    char setups[SETUPS_SIZE];
-    char never[48] = "";
     if (iterations->failed > 0) {
-        (void)snprintf(never, sizeof never, ", %zu of %zu never", iterations->failed,
-                       iterations->runs);
+        gw_table_cells(table, "%zu of %zu", iterations->failed, iterations->runs);
+    } else {
+        gw_table_cells(table, "%s", "");
     }
     if (objection == GW_LITTLE_ENERGY) {
-        (void)snprintf(text, sizeof text, "too little energy");
+        gw_table_cells(table, "too little energy");
     } else if (isnan(iterations->median)) {
-        (void)snprintf(text, sizeof text, "%s",
-                       iterations->is_beyond ? "no training kept so little" : "no trainings");
+        gw_table_cells(table, "not trained");
     } else if (isinf(iterations->median)) {
-        (void)snprintf(text, sizeof text, "never with half or more of %s",
-                       name_setups(iterations, setups));
+        gw_table_cells(table, "never, in the median");
     } else if (iterations->low == iterations->high) {
-        (void)snprintf(text, sizeof text, "x %.2g%s", iterations->low, never);
+        gw_table_cells(table, "%.2g", iterations->low);
     } else {
-        (void)snprintf(text, sizeof text, "x %.2g (%.2g to %.2g)%s", iterations->median,
-                       iterations->low, iterations->high, never);
+        gw_table_cells(table, "%.2g (%.2g to %.2g)", iterations->median, iterations->low,
+                       iterations->high);
     }
-    gw_table_cells(table, "%s%s", objection == GW_NO_OBJECTION ? "" : "not recommended: ", text);
 }
 
 /* Whether the advice speaks of the pipeline. */
@@ -232,8 +238,13 @@ static bool is_needed(const struct gw_advice *advice, size_t place) {
 static void add_place(struct gw_table *table, const struct gw_advice *advice, size_t place,
                       struct gw_counts_note *counts) {
     const struct gw_result *result = &advice->ranking.results[place];
+    enum gw_objection objection = gw_advice_objection(advice, place);
+    bool is_chosen = place == advice->chosen->place;
     char name[GW_ADVICE_NAME_SIZE];
-    gw_table_cells(table, "%s\t%s\t%s", place == advice->chosen->place ? "*" : "",
+    gw_table_cells(table, "%s\t%s\t%s",
+                   is_chosen                      ? "*"
+                   : objection == GW_NO_OBJECTION ? ""
+                                                  : "-",
                    gw_advice_name(advice, place, name), GW_SECONDS(result->iteration_s));
     if (result->uncertainty_count == 0) {
         gw_table_cells(table, "%s", "");
@@ -246,18 +257,16 @@ static void add_place(struct gw_table *table, const struct gw_advice *advice, si
     } else {
         gw_table_cells(table, "%.1f%%", 100 * advice->energy[place]);
     }
-    gw_table_cells(table, "%s\t%s\t%s", GW_SECONDS(result->breakdown.compress_s),
-                   GW_SECONDS(result->breakdown.exposed_comm_s),
-                   GW_BYTES(result->bytes_per_worker));
-    add_iterations(table, gw_advice_objection(advice, place), &advice->iterations[place]);
+    gw_table_cells(table, "%s", GW_BYTES(result->bytes_per_worker));
+    add_iterations(table, objection, &advice->iterations[place]);
     gw_counts_note_add(counts, advice->ranking.comparison, result->algorithm);
 }
 
 /* Prints those that may be recommended, the soonest first, then the fastest others. */
 static void print_pipelines(const struct gw_advice *advice) {
     struct gw_table *table =
-        gw_table_open("llrrrrrrl", "\tpipeline\titeration\t95%% interval\tenergy "
-                                   "kept\tcompression\texposed\tsent\titerations");
+        gw_table_open("llrrrrrl", "\tpipeline\titeration\t95%% interval\tenergy\tsent\tnever\t"
+                                  "iterations needed");
     struct gw_counts_note counts = {{0}};
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
@@ -277,22 +286,27 @@ static void print_pipelines(const struct gw_advice *advice) {
     const struct gw_iterations_factor *trained = &advice->iterations[advice->compressed];
     char setups[SETUPS_SIZE];
     char usual[GW_ADVICE_NAME_SIZE];
-    gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; the rest "
-             "comes later\n");
+    gw_print("*  recommended    -  not recommended\n");
+    gw_print_paragraph("energy: ", "share of a bell-shaped gradient's that one worker sends in one "
+                                   "iteration; the rest comes later");
     if (advice->learning.count == 0) {
-        gw_print("iterations: no trainings ship with this data, so that only what learns as "
-                 "without\n    compression is recommended\n");
+        gw_print_paragraph("iterations needed: ",
+                           "not known, as no trainings ship with this data; only pipelines that "
+                           "learn as without compression are recommended");
     } else {
-        gw_print("iterations: times as many as without compression, in the median (and the range) "
-                 "of trainings\n    of %s%s at density %g\n",
-                 name_setups(trained, setups),
-                 trained->setups > trained->networks ? " (each with its optimizer)" : "",
-                 trained->density);
+        gw_print_paragraph("iterations needed: ",
+                           "times as many as without compression, in the median (and the range) of "
+                           "trainings of %s%s at density %g; never: runs that did not learn enough",
+                           name_setups(trained, setups),
+                           trained->setups > trained->networks ? " (each with its optimizer)" : "",
+                           trained->density);
     }
     if (advice->learning.count > 0 && !advice->by_iteration) {
-        gw_print("rows stand by the expected time: an iteration's x that median and, for the share "
-                 "of runs\n    that never got there, a training by %s\n",
-                 gw_advice_name(advice, advice->usual, usual));
+        gw_print_paragraph("order: ",
+                           "by the expected time of training, which is an iteration's time x the "
+                           "median of iterations needed, plus a training by %s for the share of "
+                           "runs that never got there",
+                           gw_advice_name(advice, advice->usual, usual));
     }
     gw_counts_note_print(&counts, advice->ranking.comparison);
     gw_print("\n");
@@ -321,9 +335,9 @@ static void print_widest(const struct gw_advice *advice) {
     const char *command = gw_uncertainty_command(widest, advice->scenario->cluster);
     char off[GW_UNITS_SIZE];
     if (isnan(widest->relative)) {
-        gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
+        gw_print("The error of %s is not known; to measure it:\n    %s\n", widest->name, command);
     } else {
-        gw_print("To narrow the interval most, measure %s (%s): %s\n", widest->name,
+        gw_print("To narrow the interval most, measure %s (%s):\n    %s\n", widest->name,
                  gw_format_uncertainty(widest, 0, off), command);
     }
 }
@@ -346,25 +360,21 @@ static void print_basis(const struct gw_scenario *scenario, const char *gpu) {
         gw_print(" in %s", model->precision);
     }
     if (model->batch_size > 0) {
-        double micro_batches = model->micro_batches > 1 ? (double)model->micro_batches : 1;
-        gw_print(", %g samples an iteration", model->batch_size * micro_batches);
+        double samples =
+            model->batch_size * (model->micro_batches > 1 ? (double)model->micro_batches : 1);
+        gw_print(", %g %s an iteration", samples, samples == 1 ? "sample" : "samples");
     }
     gw_print(".\n");
     if (within != NULL) {
         gw_print("Within a node: %s.\n", within);
     }
-    char text[512] = "";
     if (reach != NULL) {
-        (void)snprintf(text, sizeof text, "Network: %s.", reach);
+        gw_print_paragraph("Network: ", "%s.", reach);
     } else if (within == NULL &&
                gw_axis_find_own_bandwidth(scenario->cluster, &own, NULL) == GW_OK) {
-        (void)snprintf(text, sizeof text, "%s: %.3g GB/s, %s.",
-                       scenario->workers <= scenario->cluster->workers_per_node ? "Within the node"
-                                                                                : "Network",
-                       own.own_bit_per_s / bits_per_gb, own.derivation);
-    }
-    if (text[0] != '\0') {
-        gw_print_wrapped("", text, gw_terminal_width());
+        bool is_one = scenario->workers <= scenario->cluster->workers_per_node;
+        gw_print_paragraph(is_one ? "Within the node: " : "Network: ", "%.3g GB/s, %s.",
+                           own.own_bit_per_s / bits_per_gb, own.derivation);
     }
     gw_print("\n");
 }
@@ -384,7 +394,8 @@ static void print_infeasible(const struct gw_advice *advice) {
 
 static void print_text(const struct gw_advice *advice, double price) {
     if (advice->warning[0] != '\0') {
-        gw_print("%s.\n\n", advice->warning);
+        gw_print_paragraph("", "%s.", advice->warning);
+        gw_print("\n");
     }
     gw_print_heading(advice->scenario, NULL, NULL);
     print_basis(advice->scenario, advice->gpu);
@@ -401,9 +412,9 @@ static void print_text(const struct gw_advice *advice, double price) {
     const char *latest = model->tensors[last->first < last->last ? last->first : last->last].name;
     if (explanation->exposed_comm_s > 0) {
         bool is_one = earliest == latest;
-        gw_print("Exposed: %s after the backward pass, of tensor%s %s%s%s.\n",
-                 GW_SECONDS(explanation->exposed_comm_s), is_one ? "" : "s", earliest,
-                 is_one ? "" : " to ", is_one ? "" : latest);
+        gw_print_paragraph("Exposed: ", "%s after the backward pass, of tensor%s %s%s%s.",
+                           GW_SECONDS(explanation->exposed_comm_s), is_one ? "" : "s", earliest,
+                           is_one ? "" : " to ", is_one ? "" : latest);
     }
     if (!is_plain_ddp_chosen(advice) && !has_better_buckets(advice)) {
         print_buckets(advice, "Without compression: DistributedDataParallel (DDP)");
@@ -422,10 +433,10 @@ static void print_text(const struct gw_advice *advice, double price) {
     bool differs = strcmp(cluster, compressors) != 0;
     char assumed[GW_ASSUMED_SIZE];
     gw_cluster_name_assumed(advice->scenario->cluster, assumed);
-    gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s%s%s%s.\n",
-             gw_origin(advice->scenario->model->kind), cluster, assumed[0] == '\0' ? "" : " (",
-             assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "",
-             differs ? compressors : "");
+    gw_print_paragraph("Rests on: ", "times of the model %s, costs of the cluster %s%s%s%s%s%s.",
+                       gw_origin(advice->scenario->model->kind), cluster,
+                       assumed[0] == '\0' ? "" : " (", assumed, assumed[0] == '\0' ? "" : ")",
+                       differs ? ", of its compressors " : "", differs ? compressors : "");
     print_infeasible(advice);
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, advice->chosen->result);

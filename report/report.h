@@ -56,7 +56,10 @@ const char *gw_result_changes_text(const struct gw_result *result, char out[GW_C
 /* Prints the paragraph "all with policy optimal"; without changes prints no paragraph. */
 void gw_print_changes(const struct gw_choice_changes *changes);
 
-/* Prints a paragraph as wide as the terminal, beginning with `first` ("note: "). */
+/* Print a paragraph as wide as the terminal, beginning with `first` ("note: "), a note after an
+ * empty line. */
+void gw_print_paragraph(const char *first, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void gw_print_note(const char *first, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void gw_print_notes(const char *const *notes, size_t count);

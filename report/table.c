@@ -162,15 +162,15 @@ void gw_print_heading(const struct gw_scenario *scenario, const char *sends,
     } else if (!gw_axis_varies(values, GW_AXIS_DENSITY)) {
         gw_print(", density %g", scenario->density);
     }
-    if (scenario->model->micro_batches > 1) {
-        gw_print(", %zu micro-batches an iteration", scenario->model->micro_batches);
-    }
     if (values != NULL) {
         char texts[2][GW_UNITS_SIZE];
         gw_axis_text(values, values->values[0], texts[0]);
         gw_axis_text(values, values->values[values->count - 1], texts[1]);
         gw_print("; %s %s%s%s%s", values->kind->name, values->count == 1 ? "" : "from ", texts[0],
                  values->count == 1 ? "" : " to ", values->count == 1 ? "" : texts[1]);
+    }
+    if (scenario->model->micro_batches > 1) {
+        gw_print("\n%zu micro-batches an iteration", scenario->model->micro_batches);
     }
     gw_print("\n\n");
 }
@@ -202,19 +202,29 @@ const char *gw_result_changes_text(const struct gw_result *result, char out[GW_C
     return gw_changes_text(&changes, out);
 }
 
-void gw_print_note(const char *first, const char *format, ...) {
+static void print_wrapped_arguments(const char *first, const char *format, va_list arguments) {
     char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
+    if (vasprintf(&text, format, arguments) < 0) {
         gw_print_lost(NULL);
         return;
     }
-    gw_print("\n");
     gw_print_wrapped(first, text, gw_terminal_width());
     free(text);
+}
+
+void gw_print_paragraph(const char *first, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_wrapped_arguments(first, format, arguments);
+    va_end(arguments);
+}
+
+void gw_print_note(const char *first, const char *format, ...) {
+    va_list arguments;
+    gw_print("\n");
+    va_start(arguments, format);
+    print_wrapped_arguments(first, format, arguments);
+    va_end(arguments);
 }
 
 void gw_print_notes(const char *const *notes, size_t count) {

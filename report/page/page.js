@@ -68,13 +68,14 @@ const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)}
 
 function writeHead() {
   const { model, cluster } = data;
+  const samples = (model.batch_size || 0) * (advice.rests_on.micro_batches || 1);
   const elements = model.tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
   document.title = `${model.name} on ${cluster.name} - gradweave report`;
   section("title").textContent = `${model.name} on ${cluster.name}`;
   section("asked").textContent = `${model.tensors.length} tensors, ${count(elements)} elements, ` +
     `${bytes(elements * model.bytes_per_element)} of gradients; ${advice.workers} workers, ${cluster.workers_per_node} a node; density ${advice.density}. ` +
     `A worker: ${model.device || "a device that the model does not name"}${advice.rests_on.precision ? ` in ${advice.rests_on.precision}` : ""}` +
-    `${model.batch_size ? `, ${count(model.batch_size * (advice.rests_on.micro_batches || 1))} samples an iteration` : ""}.` +
+    `${samples ? `, ${count(samples)} sample${samples === 1 ? "" : "s"} an iteration` : ""}.` +
     `${cluster.within ? ` Within a node: ${cluster.within}.` : ""}${cluster.reach ? ` Network: ${cluster.reach}.` : ""}`;
 }
 
@@ -98,9 +99,9 @@ function sayTier(words, tier) {
   const factor = tier.iterations_factor, known = tier.speedup_low === null ? "how far off that may be is not known" : `${rough(tier.speedup_low)} to ${rough(tier.speedup_high)} in 95% of cases`;
   return el("p", {}, el("strong", {}, `${words}: ${name}, ${seconds(tier.iteration_s)}`),
     tier.speedup === 1 ? "" : `: iterations are ${rough(tier.speedup)} times as fast as ${named(find("dense"))}'s (${known})` +
-      (words !== "Costs nothing" && tier.speedup >= 1.005 ? `: it pays if training needs fewer than ${rough(tier.speedup)} times as many` : "") +
+      (words !== "Costs nothing" && tier.speedup >= 1.005 ? `: it pays if training needs fewer than ${rough(tier.speedup)} times as many iterations` : "") +
       (factor === undefined ? "; nobody trained so" : factor.low === null ? "; in trainings none got there"
-        : `; in trainings it took ${rough(factor.low)}${factor.high > factor.low ? ` to ${rough(factor.high)}` : ""} times as many` +
+        : `; trainings needed ${rough(factor.low)}${factor.high > factor.low ? ` to ${rough(factor.high)}` : ""} times as many iterations` +
           (factor.never > 0 ? `, and ${percent(factor.never)} of the runs never got there` : "")), ".");
 }
 

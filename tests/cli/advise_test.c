@@ -75,9 +75,7 @@ TEST_IN_FOLDER(pipelines_that_keep_almost_no_gradient_are_not_recommended) {
     assert_string_equal(text_at(result_of(advice, "topk"), "not_recommended"),
                         "no training kept so little");
     check_says(*state, "gradweave " ASKED "--density 1e-12",
-               "no training kept as little as density 1e-12: iterations are known for density "
-               "0.001 and above",
-               NULL);
+               "no training kept as little as density 1e-12: iterations are known for", NULL);
 }
 
 /* One question has one answer, also to who asks for advice. */
@@ -342,11 +340,10 @@ TEST_IN_FOLDER(recommendations_stand_the_soonest_first) {
     assert_true(half);
     assert_string_equal(text_at(result_of(advice, "randk"), "not_recommended"),
                         "too little energy");
-    check_says(
-        *state, "gradweave " ASKED, "it pays if training needs fewer than",
-        "in trainings of 5 networks in 7 setups it took as many in the median (0.94 to 1.3 times)",
-        "not recommended: too little energy",
-        "which depend on the gradients, are those of trainings", NULL);
+    check_says(*state, "gradweave " ASKED, "it pays if training needs fewer than",
+               "trainings of 5 networks in 7 setups needed as many iterations in the median",
+               "too little energy\n", "which depend on the gradients, are those of trainings",
+               NULL);
 }
 
 /* At the bandwidth at which both take equally long they do, by `compare`. */
