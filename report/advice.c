@@ -102,12 +102,12 @@ static void print_buckets(const struct gw_advice *advice, const char *first) {
         }
         /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
          * first tensor on. */
-        gw_print("]\n    (in reverse if find_unused_parameters=True)");
+        gw_print("]\n    (in reverse if find_unused_parameters=True):\n    ");
     } else if (advice->cap_mib > 0) {
-        gw_print("    with bucket_cap_mb=%g", advice->cap_mib);
+        gw_print("    with bucket_cap_mb=%g: ", advice->cap_mib);
     }
     if (has_better_buckets(advice)) {
-        gw_print(": %s, %.1f%% less than with its default buckets (%s)\n", GW_SECONDS(set_s),
+        gw_print("%s, %.1f%% less than with its default buckets (%s)\n", GW_SECONDS(set_s),
                  100 * (1 - set_s / advice->default_iteration_s), by_default);
     } else {
         gw_print("    its buckets left as they are (%s): no others are 1%% faster throughout the "
@@ -214,7 +214,7 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
     } else if (isnan(iterations->median)) {
         gw_table_cells(table, "not trained");
     } else if (isinf(iterations->median)) {
-        gw_table_cells(table, "never, in the median");
+        gw_table_cells(table, "never in the median");
     } else if (iterations->low == iterations->high) {
         gw_table_cells(table, "%.2g", iterations->low);
     } else {
