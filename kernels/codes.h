@@ -11,9 +11,9 @@
  *                  -127 to 127, or a float of 4 bits of exponent and 3 of mantissa (e4m3, largest
  *                  448), in units of the block's scale
  *     qsgd         a scale for each block of 512 elements; then 4 bits an element, those of the
- * even one first: 0 to 7 scales, and 8 for a negative number onebit       a scale; then 1 bit an
- * element, that of the first one in bit 0: set in a negative number (-0 is one), which stands for
- * -scale, others for scale
+ *                  even one first: 0 to 7 scales, and 8 for a negative number
+ *     onebit       a scale; then 1 bit an element, that of the first one in bit 0: set in a
+ *                  negative number (-0 is one), which stands for -scale, others for scale
  *
  * Scales stand first, so that they are aligned in a payload that is aligned to 4 bytes.
  *

@@ -526,3 +526,21 @@ TEST(a_model_without_shapes_has_no_factors) {
     assert_null(gw_compressor_find("powersgd:33"));
     assert_ptr_equal(gw_compressor_find("powersgd:4"), &gw_compressor_powersgd);
 }
+
+/* Executed, each part has scales and whole bytes of its own. */
+TEST(parts_of_codes_are_at_most_5_bytes_a_worker_more_than_codes_of_all) {
+    static const char *const names[] = {"bf16", "fp16", "int8", "fp8", "onebit", "qsgd"};
+    uint64_t most = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct gw_compressor *compressor = gw_compressor_find(names[i]);
+        for (size_t workers = 1; workers <= 17; workers++) {
+            for (uint64_t n = 1; n <= 10000; n = n < 1100 ? n + 1 : n + 97) {
+                uint64_t all = gw_code_bytes(compressor, n);
+                uint64_t parts = workers * gw_code_bytes(compressor, gw_part_elements(n, workers));
+                assert_in_range(parts, all, all + 5 * (workers - 1));
+                most = parts - all > most ? parts - all : most;
+            }
+        }
+    }
+    assert_int_equal(most, 5 * 16);
+}
