@@ -29,7 +29,7 @@ static void measure_shape(size_t rank, size_t rows, size_t columns) {
     struct gw_error error = {0};
     float *u = calloc(2 * n, sizeof *u);
     struct gw_task task = {.u = u, .n = n, .workspace = &workspace};
-    if (u == NULL || gw_low_rank_open(&n, &rows, 1, rank, 1, &group, &error) != GW_OK ||
+    if (u == NULL || gw_low_rank_open(&n, &rows, 1, rank, 1, NULL, &group, &error) != GW_OK ||
         gw_gradient_fill(u, n, 1, 1, 1, &error) != GW_OK) {
         bench_give_up("low_rank", error.message);
     }
@@ -47,7 +47,7 @@ static void measure_shape(size_t rank, size_t rows, size_t columns) {
         gw_low_rank_factor(&group, &task);
         seconds[2] = least(seconds[2], began_s);
         began_s = gw_clock_now_s();
-        gw_low_rank_finish(&group, &task, 1, u + n);
+        gw_low_rank_expand(&group, &task, 1, u + n);
         seconds[3] = least(seconds[3], began_s);
     }
     printf("%zu x %zu: pass %.3f ms, P = M Q %.3f ms, Q = M^T P %.3f ms, P Q^T %.3f ms\n", rows,

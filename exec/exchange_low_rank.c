@@ -9,13 +9,20 @@ static struct gw_low_rank *factors_of(const struct gw_group_state *group) {
 
 static enum gw_status start_factors(struct gw_worker *worker, struct gw_group_state *group,
                                     struct gw_error *error) {
-    struct gw_task task = gw_worker_task(worker, group);
-    task.workspace = &worker->compute.workspace;
-    return gw_low_rank_project(factors_of(group), &task, error);
+    const struct gw_task task = gw_worker_task(worker, group);
+    return worker->compute.does->project(&worker->compute, factors_of(group), &task,
+                                         &group->selection, error);
 }
 
-static const struct gw_compression compress_factors = {.start = start_factors,
-                                                       .preset = start_factors};
+/* Waits for a GPU's factors, which can be refused. */
+static enum gw_status finish_factors(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    return memory->does->finish_project(memory, factors_of(group), &group->selection, error);
+}
+
+static const struct gw_compression compress_factors = {
+    .start = start_factors, .pack = finish_factors, .preset = start_factors};
 
 static enum gw_status prepare_factors(struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
@@ -37,28 +44,29 @@ static enum gw_status sum_numbers(struct gw_worker *worker, struct gw_group_stat
 }
 
 /* Writes the sum over workers, and leaves the difference to the mean in the residual. */
-static enum gw_status finish_group(struct gw_worker *worker, struct gw_group_state *group) {
-    struct gw_task task = gw_worker_task(worker, group);
+static enum gw_status finish_group(struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    const struct gw_task task = gw_worker_task(worker, group);
     group->written = GW_WRITTEN_ALL;
-    gw_low_rank_finish(factors_of(group), &task, (float)worker->workers,
-                       gw_worker_aggregate(worker, group));
-    return GW_OK;
+    return memory->does->expand(memory, factors_of(group), &task, (float)worker->workers,
+                                gw_worker_aggregate(worker, group), error);
 }
 
 static enum gw_status sum_raw(struct gw_worker *worker, struct gw_group_state *group,
                               uint64_t *bytes, struct gw_error *error) {
     struct gw_low_rank *factors = factors_of(group);
     GW_TRY(sum_numbers(worker, group, factors->raw, 1, factors->raw_count, bytes, error));
-    return factors->matrix_count == 0 ? finish_group(worker, group) : GW_OK;
+    return factors->matrix_count == 0 ? finish_group(worker, group, error) : GW_OK;
 }
 
 static enum gw_status sum_p(struct gw_worker *worker, struct gw_group_state *group, uint64_t *bytes,
                             struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
     struct gw_low_rank *factors = factors_of(group);
-    struct gw_task task = gw_worker_task(worker, group);
+    const struct gw_task task = gw_worker_task(worker, group);
     GW_TRY(sum_numbers(worker, group, factors->p, 1, factors->p_count, bytes, error));
-    gw_low_rank_factor(factors, &task);
-    return GW_OK;
+    return memory->does->factor(memory, factors, &task, error);
 }
 
 static enum gw_status average_q(struct gw_worker *worker, struct gw_group_state *group,
@@ -66,7 +74,7 @@ static enum gw_status average_q(struct gw_worker *worker, struct gw_group_state 
     struct gw_low_rank *factors = factors_of(group);
     GW_TRY(sum_numbers(worker, group, factors->q, 1 / (float)worker->workers, factors->q_count,
                        bytes, error));
-    return finish_group(worker, group);
+    return finish_group(worker, group, error);
 }
 
 const struct gw_leg_runner gw_low_rank_legs[] = {

@@ -111,23 +111,41 @@ static enum gw_status write_residual(struct gw_session *session, const void *fro
                                residual_bytes(session), error);
 }
 
+/* Copies what a compressor keeps, which may be in a GPU's memory; `buffer` is of the host. */
+static enum gw_status copy_kept(struct copying *copying, struct gw_kept kept,
+                                struct gw_buffer *buffer, struct gw_error *error) {
+    static const struct gw_memory host = {.does = &gw_memory_on_host};
+    const struct gw_memory *memory = kept.memory == NULL ? &host : kept.memory;
+    size_t first = copying->bytes;
+    copying->bytes += kept.bytes;
+    if (kept.bytes > 0 && copying->to != NULL) {
+        void *read = NULL;
+        GW_TRY(memory->does->read(memory, kept.at, kept.bytes, buffer, &read, error));
+        memcpy(copying->to + first, read, kept.bytes);
+    }
+    return kept.bytes > 0 && copying->from != NULL
+               ? memory->does->write(memory, kept.at, copying->from + first, kept.bytes, error)
+               : GW_OK;
+}
+
 /* Copies everything after the header and the residual. */
-static void copy_state(struct copying *copying, struct gw_session *session) {
+static enum gw_status copy_state(struct copying *copying, struct gw_session *session,
+                                 struct gw_error *error) {
     copying->bytes = sizeof(struct header) + residual_bytes(session);
     copy_bytes(copying, &session->iterations, sizeof session->iterations);
     copy_bytes(copying, &session->held_back, sizeof session->held_back);
     for (size_t g = 0; g < session->schedule->group_count; g++) {
         struct gw_group_state *group = &session->worker.groups[g];
-        size_t bytes = 0;
-        void *kept = gw_state_kept(group->compressor, group->state, &bytes);
         copy_bytes(copying, &group->threshold, sizeof group->threshold);
-        copy_bytes(copying, kept, bytes);
+        GW_TRY(copy_kept(copying, gw_state_kept(group->compressor, group->state),
+                         &session->worker.dense_copy, error));
     }
+    return GW_OK;
 }
 
 size_t gw_session_state_bytes(struct gw_session *session) {
     struct copying counting = {0};
-    copy_state(&counting, session);
+    (void)copy_state(&counting, session, NULL);
     return counting.bytes;
 }
 
@@ -155,7 +173,7 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
                    slice->elements * sizeof *residual);
         }
     }
-    copy_state(&saving, session);
+    GW_TRY(copy_state(&saving, session, error));
     struct header header = make_header(session);
     header.fingerprint = block_fingerprint(&header, block);
     memcpy(block, &header, sizeof header);
@@ -237,8 +255,7 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
     GW_TRY(check_members(&own, &saved, MEMBERS, error));
     struct copying loading = {.from = block};
     GW_TRY(write_residual(session, loading.from + sizeof saved, error));
-    copy_state(&loading, session);
-    return GW_OK;
+    return copy_state(&loading, session, error);
 }
 
 /* Whether so many floats, which may lie anywhere, are zero. */

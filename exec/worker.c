@@ -145,7 +145,8 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
                             .layers = group->layers,
                             .rows = group->rows,
                             .layer_count = group->slice->layer_count,
-                            .state = group->state};
+                            .state = group->state,
+                            .memory = &worker->compute};
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */

@@ -80,6 +80,27 @@ double gw_sum_magnitudes(const float *values, size_t n);
 /* The sum of the values' squares. */
 double gw_sum_squares(const float *values, size_t n);
 
+/* ---- the order of sums: factors of matrices -------------------------------------------------- */
+
+/*
+ * Products of PowerSGD (kernels/low_rank.h) sum tiles of GW_LOW_RANK_ROWS rows and
+ * GW_LOW_RANK_COLUMNS columns of a matrix; the sums of tiles are added in order. Of a row of a
+ * tile, column j goes to lane j mod GW_LOW_RANK_LANES, and the lanes are added in halves; a column
+ * of a tile is added row by row. Of the product of two columns of a factor, row i goes to sum i mod
+ * GW_LOW_RANK_SUMS, in double precision, and the sums are added in halves.
+ */
+enum {
+    GW_LOW_RANK_ROWS = 64,
+    GW_LOW_RANK_COLUMNS = 512,
+    GW_LOW_RANK_LANES = 8,
+    GW_LOW_RANK_SUMS = 256,
+};
+
+/* Tiles along so many rows or columns, at least one. */
+static inline size_t gw_low_rank_tiles(size_t length, size_t of_tile) {
+    return (length - 1) / of_tile + 1;
+}
+
 /* ---- pseudo-random numbers ----------------------------------------------------------------- */
 
 /* A bijection of 64-bit words that leaves no visible order (the finaliser of SplitMix64). */
@@ -92,6 +113,16 @@ GW_ON_BOTH static inline uint64_t gw_mix(uint64_t word) {
 /* A pseudo-random word for a pair of words. */
 GW_ON_BOTH static inline uint64_t gw_mix_pair(uint64_t first, uint64_t second) {
     return gw_mix(gw_mix(first + 0x9e3779b97f4a7c15u) ^ second);
+}
+
+/* A number drawn for `index`, nearly normal, as the sum of four uniform ones. */
+GW_ON_BOTH static inline float gw_draw_normal(uint64_t key, uint64_t index) {
+    uint64_t word = gw_mix_pair(key, index);
+    int32_t sum = 0;
+    for (int at = 0; at < 64; at += 16) {
+        sum += (int32_t)(word >> at & 0xffff) - 0x8000;
+    }
+    return (float)sum * 0x1p-15f;
 }
 
 /* A pseudo-random permutation of the numbers below n: an unbalanced Feistel network permutes [0,

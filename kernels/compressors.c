@@ -56,11 +56,11 @@ const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compres
 
 bool gw_is_on_gpus(const struct gw_compressor *compressor) {
 #ifdef GW_HAVE_CUDA
-    bool codes = compressor->code.bits > 0;
+    bool cuda = true;
 #else
-    bool codes = false;
+    bool cuda = false;
 #endif
-    return codes || gw_gpu_kernel_of(compressor) != NULL;
+    return cuda && (!gw_compressor_selects(compressor) || gw_gpu_kernel_of(compressor) != NULL);
 }
 
 enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
@@ -88,7 +88,7 @@ enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, b
 }
 
 size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k) {
-    return compressor->code.bits > 0 ? 0 : compressor->exact ? k : n;
+    return !gw_compressor_selects(compressor) ? 0 : compressor->exact ? k : n;
 }
 
 enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,
@@ -117,11 +117,10 @@ void gw_state_observe(const struct gw_compressor *compressor, void *state, const
     }
 }
 
-void *gw_state_kept(const struct gw_compressor *compressor, void *state, size_t *bytes) {
-    *bytes = 0;
+struct gw_kept gw_state_kept(const struct gw_compressor *compressor, void *state) {
     return state == NULL || needed_kernel(compressor)->kept == NULL
-               ? NULL
-               : needed_kernel(compressor)->kept(state, bytes);
+               ? (struct gw_kept){0}
+               : needed_kernel(compressor)->kept(state);
 }
 
 /* ---- memories ------------------------------------------------------------------------------ */

@@ -24,4 +24,17 @@ enum gw_status gw_gpu_encode(struct gw_memory *memory, const struct gw_task *tas
 enum gw_status gw_gpu_decode(const struct gw_memory *memory, const struct gw_codes *codes, size_t n,
                              size_t threads, bool adding, float *out, struct gw_error *error);
 
+/* The same on factors. */
+enum gw_status gw_gpu_project(struct gw_memory *memory, struct gw_low_rank *group,
+                              const struct gw_task *task, struct gw_gpu_selection *out,
+                              struct gw_error *error);
+enum gw_status gw_gpu_finish_project(const struct gw_memory *memory,
+                                     const struct gw_low_rank *group,
+                                     const struct gw_gpu_selection *on_gpu, struct gw_error *error);
+enum gw_status gw_gpu_factor(const struct gw_memory *memory, struct gw_low_rank *group,
+                             const struct gw_task *task, struct gw_error *error);
+enum gw_status gw_gpu_expand(const struct gw_memory *memory, struct gw_low_rank *group,
+                             const struct gw_task *task, float times, float *out,
+                             struct gw_error *error);
+
 #endif

@@ -81,6 +81,8 @@ struct gw_workspace {
 
 void gw_workspace_free(struct gw_workspace *workspace);
 
+struct gw_memory;
+
 /* The input of one selection. */
 struct gw_task {
     float *u;                 /* [n]: the residual */
@@ -93,9 +95,10 @@ struct gw_task {
     const size_t *layers;     /* [layer_count] elements each, n in all; NULL: one layer */
     const size_t *rows;       /* [layer_count] of their matrices; 0: it is none */
     size_t layer_count;
-    size_t rank;    /* of factors; set by gw_state_open */
-    void *state;    /* the compressor's, for this part of the gradient; NULL if it has none */
-    size_t threads; /* share the work, without an effect on the result; 0 means 1 */
+    size_t rank; /* of factors; set by gw_state_open */
+    void *state; /* the compressor's, for this part of the gradient; NULL if it has none */
+    const struct gw_memory *memory; /* that it is opened in, if it has factors; NULL: the host's */
+    size_t threads;                 /* share the work, without an effect on the result; 0 means 1 */
     struct gw_workspace *workspace;
 };
 
@@ -103,6 +106,13 @@ struct gw_task {
  * does not look at all of u can miss one. Infinities and denormals are ordinary values. */
 typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection *out,
                                  struct gw_error *error);
+
+/* Bytes in a memory (NULL: the host's). */
+struct gw_kept {
+    const struct gw_memory *memory;
+    size_t bytes;
+    void *at;
+};
 
 /* A compressor's functions on the host, attached to its descriptor. */
 struct gw_kernel {
@@ -113,9 +123,9 @@ struct gw_kernel {
     void (*close)(void *state);
     /* Tells the state how many elements each worker selected in an iteration: counts [workers]. */
     void (*observe)(void *state, const size_t *counts);
-    /* Returns the part of the state that passes from one iteration to the next, to be copied out
-     * and back, and its length; NULL: no such part. */
-    void *(*kept)(void *state, size_t *bytes);
+    /* Finds the part of the state that passes from one iteration to the next, to be copied out and
+     * back; NULL: no such part. */
+    struct gw_kept (*kept)(void *state);
 };
 
 /* The functions of a compressor in the table. */
@@ -126,7 +136,7 @@ enum gw_status gw_state_open(const struct gw_compressor *compressor, const struc
                              void **state, struct gw_error *error);
 void gw_state_close(const struct gw_compressor *compressor, void *state);
 void gw_state_observe(const struct gw_compressor *compressor, void *state, const size_t *counts);
-void *gw_state_kept(const struct gw_compressor *compressor, void *state, size_t *bytes);
+struct gw_kept gw_state_kept(const struct gw_compressor *compressor, void *state);
 
 /* ---- compression with memory --------------------------------------------------------------- */
 

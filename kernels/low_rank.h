@@ -10,17 +10,20 @@
  * columns, and travels as it is otherwise, as PyTorch's powerSGD_hook does. Unlike that hook, and
  * as in the paper's Algorithm 1, the columns of Q are not made orthonormal.
  *
- * Results do not depend on threads or instruction sets, bit for bit; so ranks that hold the same
- * averages hold the same decompressed gradient.
+ * Results do not depend on threads, instruction sets, or whether a GPU makes them, bit for bit; so
+ * ranks that hold the same averages hold the same decompressed gradient.
  */
 #ifndef GW_KERNELS_LOW_RANK_H
 #define GW_KERNELS_LOW_RANK_H
 
 #include "kernels/kernels.h"
+#include "kernels/memory.h"
 
 struct gw_low_rank_matrix {
     size_t first, rows, columns; /* first: its first element in the group */
-    size_t p, q;                 /* its first element in the factors */
+    size_t p, q, raw;            /* its first element in the factors; raw elements before it */
+    size_t tile;                 /* its first tile (kernels/arithmetic.h) ... */
+    size_t p_sums, q_sums;       /* ... and the first of its sums of tiles, of a GPU */
 };
 
 /* A group of tensors, and the factors of the matrices among them. A factor has a row for each
@@ -28,19 +31,25 @@ struct gw_low_rank_matrix {
 struct gw_low_rank {
     size_t rank, elements, matrix_count;
     struct gw_low_rank_matrix
-        *matrices; /* ascending; the elements between them travel as they are */
+        *matrices; /* on the host, ascending; the elements between them travel as they are */
     size_t raw_count, p_count, q_count; /* elements of the three vectors that travel */
-    float *raw, *p, *q;
-    double *scratch; /* [p_count] */
+    float *raw, *p, *q;                 /* in the group's memory, with what follows */
+    void *scratch;
+    const struct gw_low_rank_matrix *found; /* the same matrices */
     uint64_t seed;
+    struct gw_buffer buffers[5]; /* the memory's blocks: raw, p, q, scratch, found */
 };
 
-/* Describes a group of tensors of sizes[i] elements in rows[i] rows (0 or 1: none to compress); the
- * rank is at least 1. To be closed on failure too. */
+/* Describes a group of tensors of sizes[i] elements in rows[i] rows (0 or 1: none to compress),
+ * with factors in a memory (NULL: the host's); the rank is at least 1. To be closed on failure too,
+ * before the memory. */
 enum gw_status gw_low_rank_open(const size_t *sizes, const size_t *rows, size_t tensors,
-                                size_t rank, uint64_t seed, struct gw_low_rank *out,
-                                struct gw_error *error);
+                                size_t rank, uint64_t seed, const struct gw_memory *memory,
+                                struct gw_low_rank *out, struct gw_error *error);
 void gw_low_rank_close(struct gw_low_rank *group);
+
+/* ---- the steps, on the host; in any memory they are its operations (kernels/memory.h) ---------
+ */
 
 /*
  * Adds task->gradient, if there is one, to the residual task->u, copies the elements that are not
@@ -55,7 +64,11 @@ void gw_low_rank_factor(struct gw_low_rank *group, const struct gw_task *task);
 
 /* Writes raw and p q^T, `times` over, to out[0..n), and subtracts p q^T from u; raw elements of u
  * become 0. */
-void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float times,
+void gw_low_rank_expand(struct gw_low_rank *group, const struct gw_task *task, float times,
                         float *out);
+
+/* Fails because element `first` is not finite or, past the last one, a product is not. */
+enum gw_status gw_fail_unfactored(const struct gw_low_rank *group, uint64_t first,
+                                  struct gw_error *error);
 
 #endif

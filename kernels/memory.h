@@ -13,6 +13,7 @@
 
 struct gw_codes;
 struct gw_gpu_selection;
+struct gw_low_rank;
 struct gw_memory;
 
 /* A buffer in a memory, which grows on demand. Zero-initialise, then free. Its pages are touched
@@ -113,6 +114,22 @@ struct gw_memory_operations {
     /* gw_decode or, if `adding`, gw_decode_add. */
     enum gw_status (*decode)(const struct gw_memory *memory, const struct gw_codes *codes, size_t n,
                              size_t threads, bool adding, float *out, struct gw_error *error);
+
+    /*
+     * gw_low_rank_project, gw_low_rank_factor and gw_low_rank_expand (kernels/low_rank.h) of
+     * factors in this memory; on a GPU `on_gpu` is as that of encode.
+     */
+    enum gw_status (*project)(struct gw_memory *memory, struct gw_low_rank *group,
+                              const struct gw_task *task, struct gw_gpu_selection *on_gpu,
+                              struct gw_error *error);
+    enum gw_status (*finish_project)(const struct gw_memory *memory,
+                                     const struct gw_low_rank *group,
+                                     const struct gw_gpu_selection *on_gpu, struct gw_error *error);
+    enum gw_status (*factor)(const struct gw_memory *memory, struct gw_low_rank *group,
+                             const struct gw_task *task, struct gw_error *error);
+    enum gw_status (*expand)(const struct gw_memory *memory, struct gw_low_rank *group,
+                             const struct gw_task *task, float times, float *out,
+                             struct gw_error *error);
 };
 
 /* The memory of one stream. */

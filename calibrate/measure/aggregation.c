@@ -310,7 +310,7 @@ static enum gw_status run_aggregator(void *context, struct gw_error *error) {
         if (aggregation->by == GW_FACTOR) {
             gw_low_rank_factor(task->state, task);
         } else {
-            gw_low_rank_finish(task->state, task, 1, next_vector(aggregation, elements));
+            gw_low_rank_expand(task->state, task, 1, next_vector(aggregation, elements));
         }
         return GW_OK;
     }

@@ -183,13 +183,24 @@ static double energy_of_values(const float *values, size_t count) {
 }
 
 /* The same of factors p with orthonormal columns and q: p q^T has the energy of q. */
-static double find_energy_of_factors(struct run *run) {
+static enum gw_status find_energy_of_factors(struct run *run, double *share,
+                                             struct gw_error *error) {
+    const struct gw_memory *memory = &run->selecting.memory;
     struct gw_low_rank *factors = run->task.state;
-    double whole = energy_of_values(run->u, run->task.n);
-    gw_low_rank_factor(factors, &run->task);
-    double kept = energy_of_values(factors->q, factors->q_count) +
-                  energy_of_values(factors->raw, factors->raw_count);
-    return whole > 0 ? kept / whole : 1;
+    const float *const vectors[] = {run->u, factors->q, factors->raw};
+    const size_t counts[] = {run->task.n, factors->q_count, factors->raw_count};
+    double energies[3] = {0};
+    struct gw_buffer copy = {0};
+    enum gw_status status = memory->does->factor(memory, factors, &run->task, error);
+    for (size_t i = 0; i < 3 && status == GW_OK; i++) {
+        void *read = NULL;
+        status = memory->does->read(memory, vectors[i], counts[i] * sizeof **vectors, &copy, &read,
+                                    error);
+        energies[i] = status == GW_OK ? energy_of_values(read, counts[i]) : 0;
+    }
+    gw_buffer_free(&copy);
+    *share = energies[0] > 0 ? (energies[1] + energies[2]) / energies[0] : 1;
+    return status;
 }
 
 /* ---- one compressor ------------------------------------------------------------------------ */
@@ -226,8 +237,7 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
     row->energy_ratio =
         !whole && run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
     if (run->compressor->rank > 0) {
-        row->energy_ratio = find_energy_of_factors(run);
-        return GW_OK;
+        return find_energy_of_factors(run, &row->energy_ratio, error);
     }
     return whole ? find_kept_energy(run, &row->energy_ratio, error) : GW_OK;
 }
@@ -318,8 +328,11 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
     }
     run->all_s[COPY] = seconds + KINDS * bench->repeats;
     run->all_s[READ] = run->all_s[COPY] + all;
-    run->task =
-        (struct gw_task){.n = n, .k = bench->kept, .seed = bench->seed, .threads = bench->threads};
+    run->task = (struct gw_task){.n = n,
+                                 .k = bench->kept,
+                                 .seed = bench->seed,
+                                 .threads = bench->threads,
+                                 .memory = &run->selecting.memory};
     run->task.layers = layers;
     run->task.layer_count = n / run->task.k;
     for (size_t i = 0; i < run->task.layer_count; i++) {

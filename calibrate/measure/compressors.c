@@ -8,7 +8,6 @@
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
 #include "kernels/codes.h"
-#include "kernels/low_rank.h"
 #include "kernels/sketch.h"
 
 static const size_t smallest_elements = 1024;
@@ -67,9 +66,7 @@ enum gw_status gw_selecting_compress(struct gw_selecting *selecting,
                                      struct gw_error *error) {
     struct gw_memory *memory = &selecting->memory;
     if (compressor->rank > 0) {
-        struct gw_task own = *task;
-        own.workspace = &memory->workspace;
-        return gw_low_rank_project(task->state, &own, error);
+        return memory->does->project(memory, task->state, task, &selecting->on_gpu, error);
     }
     if (compressor->code.bits == 0) {
         return gw_memory_select(memory, compressor, task, takes, &selecting->on_gpu, error);
@@ -186,6 +183,7 @@ static enum gw_status open_size(struct measured_compression *compression, struct
     const struct gw_compressor *compressor = compression->compressor;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     *task = gw_pool_task(elements, compression->density);
+    task->memory = &compressor_memory->selecting.memory;
     lay_out_layers(compressor_memory, task);
     if (compressor->sketched && compressor_memory->timer.device == NULL) {
         size_t columns = gw_sketch_columns(task->n, task->k);

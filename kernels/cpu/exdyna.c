@@ -65,11 +65,11 @@ static void observe_exdyna_trend(void *opened, const size_t *counts) {
 }
 
 /* The members from the threshold on; those before it follow from the task. */
-static void *kept_exdyna(void *opened, size_t *bytes) {
+static struct gw_kept kept_exdyna(void *opened) {
     struct state *state = opened;
-    *bytes = sizeof *state - offsetof(struct state, threshold) +
-             state->layout.workers * sizeof *state->blocks_of;
-    return &state->threshold;
+    return (struct gw_kept){.bytes = sizeof *state - offsetof(struct state, threshold) +
+                                     state->layout.workers * sizeof *state->blocks_of,
+                            .at = &state->threshold};
 }
 
 struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {

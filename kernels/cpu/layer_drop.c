@@ -37,10 +37,9 @@ static enum gw_status open_layer_drop(const struct gw_task *task, void **out,
     return GW_OK;
 }
 
-static void *kept_layer_drop(void *opened, size_t *bytes) {
+static struct gw_kept kept_layer_drop(void *opened) {
     struct gw_layer_drop *state = opened;
-    *bytes = sizeof state->threshold;
-    return &state->threshold;
+    return (struct gw_kept){.bytes = sizeof state->threshold, .at = &state->threshold};
 }
 
 enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error) {

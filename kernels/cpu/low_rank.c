@@ -3,55 +3,10 @@
 #include <stdlib.h>
 
 #include "core/system.h"
-#include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"
 
-enum {
-    PIECE_ELEMENTS = 1 << 16, /* of a matrix, that a thread multiplies at a time, about */
-    PIECE_COLUMNS = 512,      /* of a matrix's columns, that a thread sums up at a time */
-};
-
-/* ---- groups -------------------------------------------------------------------------------- */
-
-enum gw_status gw_low_rank_open(const size_t *sizes, const size_t *rows, size_t tensors,
-                                size_t rank, uint64_t seed, struct gw_low_rank *out,
-                                struct gw_error *error) {
-    *out = (struct gw_low_rank){.rank = rank, .seed = seed};
-    out->matrices = calloc(tensors + 1, sizeof *out->matrices);
-    if (out->matrices == NULL) {
-        return gw_fail_memory(error, "opening PowerSGD");
-    }
-    for (size_t i = 0; i < tensors; i++) {
-        size_t columns = rows[i] < 2 ? 0 : sizes[i] / rows[i];
-        if (gw_low_rank_compresses(rows[i], columns, rank)) {
-            out->matrices[out->matrix_count++] = (struct gw_low_rank_matrix){
-                out->elements, rows[i], columns, out->p_count, out->q_count};
-            out->p_count += rank * rows[i];
-            out->q_count += rank * columns;
-        } else {
-            out->raw_count += sizes[i];
-        }
-        out->elements += sizes[i];
-    }
-    /* one more: nothing may be compressed, or all of it */
-    out->raw = calloc(out->raw_count + 1, sizeof *out->raw);
-    out->p = calloc(out->p_count + 1, sizeof *out->p);
-    out->q = calloc(out->q_count + 1, sizeof *out->q);
-    out->scratch = calloc(out->p_count + 1, sizeof *out->scratch);
-    return out->raw == NULL || out->p == NULL || out->q == NULL || out->scratch == NULL
-               ? gw_fail_memory(error, "opening PowerSGD")
-               : GW_OK;
-}
-
-void gw_low_rank_close(struct gw_low_rank *group) {
-    free(group->matrices);
-    free(group->raw);
-    free(group->p);
-    free(group->q);
-    free(group->scratch);
-    *group = (struct gw_low_rank){0};
-}
+enum { PIECE_ELEMENTS = 1 << 16 /* of a matrix, that a thread multiplies at a time, about */ };
 
 /* ---- work that threads share ---------------------------------------------------------------- */
 
@@ -72,7 +27,7 @@ static size_t row_pieces(const struct gw_low_rank_matrix *matrix) {
 }
 
 static size_t column_pieces(const struct gw_low_rank_matrix *matrix) {
-    return (matrix->columns - 1) / PIECE_COLUMNS + 1;
+    return gw_low_rank_tiles(matrix->columns, GW_LOW_RANK_COLUMNS);
 }
 
 static size_t whole_matrix(const struct gw_low_rank_matrix *matrix) {
@@ -112,13 +67,7 @@ static void begin_columns(size_t part, void *context) {
             continue;
         }
         for (size_t j = 0; j < matrix->columns; j++) {
-            /* the sum of four uniform numbers is nearly normal */
-            uint64_t word = gw_mix_pair(key, matrix->q + w * matrix->columns + j);
-            int32_t sum = 0;
-            for (int at = 0; at < 64; at += 16) {
-                sum += (int32_t)(word >> at & 0xffff) - 0x8000;
-            }
-            column[j] = (float)sum * 0x1p-15f;
+            column[j] = gw_draw_normal(key, matrix->q + w * matrix->columns + j);
         }
     }
 }
@@ -173,20 +122,29 @@ enum gw_status gw_low_rank_project(struct gw_low_rank *group, const struct gw_ta
     while (first < task->n && gw_magnitude(task->u[first]) < GW_INFINITE) {
         first++;
     }
+    return gw_fail_unfactored(group, first, error);
+}
+
+enum gw_status gw_fail_unfactored(const struct gw_low_rank *group, uint64_t first,
+                                  struct gw_error *error) {
     return gw_fail(error, GW_BAD_INPUT,
-                   first < task->n ? "element %zu: expected a number, got NaN or an infinity"
-                                   : "%zu elements: expected smaller ones, got an infinite product",
-                   first);
+                   first < group->elements
+                       ? "element %llu: expected a number, got NaN or an infinity"
+                       : "%llu elements: expected smaller ones, got an infinite product",
+                   (unsigned long long)first);
 }
 
 /* ---- orthonormal columns, and the second product -------------------------------------------- */
 
 static double dot(const double *a, const double *b, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
+    double sums[GW_LOW_RANK_SUMS] = {0};
+    for (size_t first = 0; first < n; first += GW_LOW_RANK_SUMS) {
+        size_t count = n - first < GW_LOW_RANK_SUMS ? n - first : GW_LOW_RANK_SUMS;
+        for (size_t i = 0; i < count; i++) {
+            sums[i] += a[first + i] * b[first + i];
+        }
     }
-    return sum;
+    return gw_add_in_halves(sums, GW_LOW_RANK_SUMS);
 }
 
 static void subtract(double *a, const double *b, double factor, size_t n) {
@@ -203,7 +161,7 @@ static void orthogonalise(size_t part, void *context) {
     const struct gw_low_rank_matrix *matrix = find_piece(work, part, &piece);
     size_t rows = matrix->rows;
     float *p = work->group->p + matrix->p;
-    double *all = work->group->scratch + matrix->p;
+    double *all = (double *)work->group->scratch + matrix->p;
     for (size_t w = 0; w < work->group->rank; w++) {
         double *column = all + w * rows;
         for (size_t i = 0; i < rows; i++) {
@@ -228,11 +186,12 @@ static void sum_piece(size_t part, void *context) {
     const struct gw_low_rank *group = work->group;
     size_t piece = 0;
     const struct gw_low_rank_matrix *matrix = find_piece(work, part, &piece);
-    size_t first = piece * PIECE_COLUMNS;
-    size_t end = first + PIECE_COLUMNS < matrix->columns ? first + PIECE_COLUMNS : matrix->columns;
-    gw_scan()->low_rank.multiply_transposed(work->task->u + matrix->first, matrix->rows,
-                                            matrix->columns, first, end, group->p + matrix->p,
-                                            group->rank, group->q + matrix->q);
+    size_t first = piece * GW_LOW_RANK_COLUMNS;
+    size_t left = matrix->columns - first;
+    gw_scan()->low_rank.multiply_transposed(
+        work->task->u + matrix->first + first, matrix->rows, matrix->columns,
+        left < GW_LOW_RANK_COLUMNS ? left : GW_LOW_RANK_COLUMNS, group->p + matrix->p, group->rank,
+        group->q + matrix->q + first);
 }
 
 void gw_low_rank_factor(struct gw_low_rank *group, const struct gw_task *task) {
@@ -258,40 +217,10 @@ static void subtract_piece(size_t part, void *context) {
         group->rank, work->times, work->out + at);
 }
 
-void gw_low_rank_finish(struct gw_low_rank *group, const struct gw_task *task, float times,
+void gw_low_rank_expand(struct gw_low_rank *group, const struct gw_task *task, float times,
                         float *out) {
     struct work work = {
         .group = group, .task = task, .times = times, .out = out, .pieces = row_pieces};
     share(&work, subtract_piece);
     copy_raw(group, task->u, out);
 }
-
-/* ---- as a compressor's state ---------------------------------------------------------------- */
-
-/* A task without rows is a matrix as square as can be, and a rest. */
-static enum gw_status open_group(const struct gw_task *task, void **state, struct gw_error *error) {
-    size_t rows = (size_t)sqrt((double)task->n);
-    const size_t sizes[2] = {rows * (task->n / rows), task->n % rows};
-    const size_t square_rows[2] = {rows, 0};
-    bool square = task->rows == NULL;
-    *state = calloc(1, sizeof(struct gw_low_rank));
-    return *state == NULL
-               ? gw_fail_memory(error, "opening PowerSGD")
-               : gw_low_rank_open(square ? sizes : task->layers, square ? square_rows : task->rows,
-                                  square ? 2 : task->layer_count, task->rank, task->seed, *state,
-                                  error);
-}
-
-static void close_group(void *state) {
-    gw_low_rank_close(state);
-    free(state);
-}
-
-static void *find_warm_start(void *state, size_t *bytes) {
-    const struct gw_low_rank *group = state;
-    *bytes = group->q_count * sizeof *group->q;
-    return group->q;
-}
-
-const struct gw_kernel gw_kernel_powersgd = {
-    .open = open_group, .close = close_group, .kept = find_warm_start};

@@ -1,7 +1,7 @@
 /*
  * Products with tall, narrow factors (kernels/low_rank.h), which read the matrix once for each four
- * of a factor's columns: plain C with vectors of 8 lanes. avx2.c, avx512.c and portable.c include
- * this text and say, as TARGET, for which instruction set.
+ * of a factor's columns: plain C with vectors of 8 lanes, in the order of kernels/arithmetic.h.
+ * avx2.c, avx512.c and portable.c include this text and say, as TARGET, for which instruction set.
  */
 
 typedef float eight __attribute__((vector_size(32)));
@@ -16,24 +16,28 @@ enum { TILE_ROWS = 2, BLOCK_ROWS = 8 };
 /* `rows` <= TILE_ROWS rows of m by `width` <= 4 columns of the factor; both must be constants. */
 TARGET GW_INLINE void multiply_tile(const float *m, size_t rows, size_t columns, const float *q,
                                     size_t width, float *p, size_t p_rows) {
-    eight sums[TILE_ROWS][4] = {{{0}}};
-    size_t whole = columns - columns % 8;
-    for (size_t j = 0; j < whole; j += 8) {
-        for (size_t w = 0; w < width; w++) {
-            eight factor = EIGHT_OF(q + w * columns + j);
-            for (size_t row = 0; row < rows; row++) {
-                sums[row][w] += EIGHT_OF(m + row * columns + j) * factor;
+    for (size_t first = 0; first < columns; first += GW_LOW_RANK_COLUMNS) {
+        size_t left = columns - first;
+        size_t end = left < GW_LOW_RANK_COLUMNS ? columns : first + GW_LOW_RANK_COLUMNS;
+        eight sums[TILE_ROWS][4] = {{{0}}};
+        size_t j = first;
+        for (; j + GW_LOW_RANK_LANES <= end; j += GW_LOW_RANK_LANES) {
+            for (size_t w = 0; w < width; w++) {
+                eight factor = EIGHT_OF(q + w * columns + j);
+                for (size_t row = 0; row < rows; row++) {
+                    sums[row][w] += EIGHT_OF(m + row * columns + j) * factor;
+                }
             }
         }
-    }
-    for (size_t w = 0; w < width; w++) {
-        for (size_t row = 0; row < rows; row++) {
-            eight s = sums[row][w];
-            float sum = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-            for (size_t j = whole; j < columns; j++) {
-                sum += m[row * columns + j] * q[w * columns + j];
+        for (size_t w = 0; w < width; w++) {
+            for (size_t row = 0; row < rows; row++) {
+                eight s = sums[row][w];
+                for (size_t rest = j; rest < end; rest++) {
+                    s[rest - j] += m[row * columns + rest] * q[w * columns + rest];
+                }
+                float sum = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+                p[w * p_rows + row] = first == 0 ? sum : p[w * p_rows + row] + sum;
             }
-            p[w * p_rows + row] = sum;
         }
     }
 }
@@ -61,13 +65,13 @@ TARGET static void multiply(const float *m, size_t rows, size_t columns, const f
 }
 
 /* Adds `height` <= BLOCK_ROWS rows of m, each times an element of each of `width` columns of p. */
-TARGET GW_INLINE void add_rows(const float *m, size_t height, size_t columns, size_t first,
-                               size_t end, const float *p, size_t p_rows, size_t width, float *q) {
-    size_t j = first;
-    for (; j + 8 <= end; j += 8) {
+TARGET GW_INLINE void add_rows(const float *m, size_t height, size_t columns, size_t count,
+                               const float *p, size_t p_rows, size_t width, float *totals) {
+    size_t j = 0;
+    for (; j + 8 <= count; j += 8) {
         eight sums[4];
         for (size_t w = 0; w < width; w++) {
-            sums[w] = EIGHT_OF(q + w * columns + j);
+            sums[w] = EIGHT_OF(totals + w * GW_LOW_RANK_COLUMNS + j);
         }
         for (size_t row = 0; row < height; row++) {
             eight values = EIGHT_OF(m + row * columns + j);
@@ -76,37 +80,52 @@ TARGET GW_INLINE void add_rows(const float *m, size_t height, size_t columns, si
             }
         }
         for (size_t w = 0; w < width; w++) {
-            EIGHT_AT(q + w * columns + j) = sums[w];
+            EIGHT_AT(totals + w * GW_LOW_RANK_COLUMNS + j) = sums[w];
         }
     }
-    for (; j < end; j++) {
+    for (; j < count; j++) {
         for (size_t w = 0; w < width; w++) {
             for (size_t row = 0; row < height; row++) {
-                q[w * columns + j] += m[row * columns + j] * p[w * p_rows + row];
+                totals[w * GW_LOW_RANK_COLUMNS + j] += m[row * columns + j] * p[w * p_rows + row];
             }
         }
     }
 }
 
-TARGET static void multiply_transposed(const float *m, size_t rows, size_t columns, size_t first,
-                                       size_t end, const float *p, size_t rank, float *q) {
-    for (size_t w = 0; w < rank; w++) {
-        memset(q + w * columns + first, 0, (end - first) * sizeof *q);
-    }
-    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
+/* The same for up to GW_LOW_RANK_ROWS rows. */
+TARGET GW_INLINE void add_row_blocks(const float *m, size_t height, size_t columns, size_t count,
+                                     const float *p, size_t p_rows, size_t width, float *totals) {
+    for (size_t row = 0; row < height; row += BLOCK_ROWS) {
         const float *at = m + row * columns;
-        size_t height = rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS;
+        if (height - row >= BLOCK_ROWS) {
+            add_rows(at, BLOCK_ROWS, columns, count, p + row, p_rows, width, totals);
+        } else {
+            add_rows(at, height - row, columns, count, p + row, p_rows, width, totals);
+        }
+    }
+}
+
+TARGET static void multiply_transposed(const float *m, size_t rows, size_t columns, size_t count,
+                                       const float *p, size_t rank, float *q) {
+    float totals[4 * GW_LOW_RANK_COLUMNS];
+    for (size_t row = 0; row < rows; row += GW_LOW_RANK_ROWS) {
+        const float *at = m + row * columns;
+        size_t height = rows - row < GW_LOW_RANK_ROWS ? rows - row : GW_LOW_RANK_ROWS;
         for (size_t w = 0; w < rank;) {
-            const float *factor = p + w * rows + row;
-            bool four = rank - w >= 4;
-            if (four && height == BLOCK_ROWS) {
-                add_rows(at, BLOCK_ROWS, columns, first, end, factor, rows, 4, q + w * columns);
-            } else if (four) {
-                add_rows(at, height, columns, first, end, factor, rows, 4, q + w * columns);
+            size_t width = rank - w >= 4 ? 4 : 1;
+            memset(totals, 0, width * GW_LOW_RANK_COLUMNS * sizeof *totals);
+            if (width == 4) {
+                add_row_blocks(at, height, columns, count, p + w * rows + row, rows, 4, totals);
             } else {
-                add_rows(at, height, columns, first, end, factor, rows, 1, q + w * columns);
+                add_row_blocks(at, height, columns, count, p + w * rows + row, rows, 1, totals);
             }
-            w += four ? 4 : 1;
+            for (size_t i = 0; i < width; i++, w++) {
+                const float *from = totals + i * GW_LOW_RANK_COLUMNS;
+                float *to = q + w * columns;
+                for (size_t j = 0; j < count; j++) {
+                    to[j] = row == 0 ? from[j] : to[j] + from[j];
+                }
+            }
         }
     }
 }

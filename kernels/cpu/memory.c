@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "kernels/codes.h"
 #include "kernels/gpu.h"
+#include "kernels/low_rank.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* the host needs no stream */
 
@@ -170,6 +171,36 @@ static enum gw_status host_decode(const struct gw_memory *memory, const struct g
     return GW_OK;
 }
 
+/* ---- factors ------------------------------------------------------------------------------- */
+
+static enum gw_status host_project(struct gw_memory *memory, struct gw_low_rank *group,
+                                   const struct gw_task *task, struct gw_gpu_selection *on_gpu,
+                                   struct gw_error *error) {
+    struct gw_task own = *task;
+    own.workspace = &memory->workspace;
+    return gw_low_rank_project(group, &own, error);
+}
+
+static enum gw_status host_finish_project(const struct gw_memory *memory,
+                                          const struct gw_low_rank *group,
+                                          const struct gw_gpu_selection *on_gpu,
+                                          struct gw_error *error) {
+    return GW_OK;
+}
+
+static enum gw_status host_factor(const struct gw_memory *memory, struct gw_low_rank *group,
+                                  const struct gw_task *task, struct gw_error *error) {
+    gw_low_rank_factor(group, task);
+    return GW_OK;
+}
+
+static enum gw_status host_expand(const struct gw_memory *memory, struct gw_low_rank *group,
+                                  const struct gw_task *task, float times, float *out,
+                                  struct gw_error *error) {
+    gw_low_rank_expand(group, task, times, out);
+    return GW_OK;
+}
+
 const struct gw_memory_operations gw_memory_on_host = {
     .allocate = host_allocate,
     .free = host_free,
@@ -193,6 +224,10 @@ const struct gw_memory_operations gw_memory_on_host = {
     .encode = host_encode,
     .finish_encode = host_finish_encode,
     .decode = host_decode,
+    .project = host_project,
+    .finish_project = host_finish_project,
+    .factor = host_factor,
+    .expand = host_expand,
 };
 
 /* ---- buffers ------------------------------------------------------------------------------- */

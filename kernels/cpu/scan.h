@@ -62,9 +62,9 @@ struct gw_low_rank_loops {
     /* p = m q, of so many rows; p begins at the first of them, its rows are p_rows apart. */
     void (*multiply)(const float *m, size_t rows, size_t columns, const float *q, size_t rank,
                      float *p, size_t p_rows);
-    /* q = m^T p, of the columns from `first` to `end`. */
-    void (*multiply_transposed)(const float *m, size_t rows, size_t columns, size_t first,
-                                size_t end, const float *p, size_t rank, float *q);
+    /* q = m^T p, of up to GW_LOW_RANK_COLUMNS columns; m and q begin at the first of them. */
+    void (*multiply_transposed)(const float *m, size_t rows, size_t columns, size_t count,
+                                const float *p, size_t rank, float *q);
     /* out = times p q^T and u -= p q^T, of so many rows as multiply(). */
     void (*subtract_product)(float *u, size_t rows, size_t columns, const float *p, size_t p_rows,
                              const float *q, size_t rank, float times, float *out);

@@ -300,9 +300,8 @@ static enum gw_status open_sidco(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
-static void *kept_sidco(void *opened, size_t *bytes) {
-    *bytes = sizeof(struct gw_sidco);
-    return opened;
+static struct gw_kept kept_sidco(void *opened) {
+    return (struct gw_kept){.bytes = sizeof(struct gw_sidco), .at = opened};
 }
 
 static enum gw_status select_sidco(const struct gw_task *task, struct gw_selection *out,

@@ -269,4 +269,8 @@ const gw_memory_operations gw_memory_on_gpu = {
     gw_gpu_encode,
     gpu_finish_encode,
     gw_gpu_decode,
+    gw_gpu_project,
+    gw_gpu_finish_project,
+    gw_gpu_factor,
+    gw_gpu_expand,
 };

@@ -405,7 +405,7 @@ static inline void send_factors(struct reference *reference, uint32_t group) {
     sum_factors(reference, group, offsetof(struct gw_low_rank, q), first->q_count, mean);
     for (size_t w = 0; w < reference->workers; w++) {
         struct gw_task task = task_of(reference, w, group);
-        gw_low_rank_finish(reference->states[w][group], &task, (float)reference->workers,
+        gw_low_rank_expand(reference->states[w][group], &task, (float)reference->workers,
                            reference->aggregate + slice->first);
     }
 }

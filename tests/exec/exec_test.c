@@ -146,18 +146,6 @@ TEST(schedules_that_cannot_run_are_refused) {
     close_scenario(&scenario);
 }
 
-TEST(factors_are_made_on_processors_alone) {
-    struct scenario scenario;
-    struct gw_error error = {0};
-    open_named(&scenario, "powersgd", 1, 1);
-    assert_ok(gw_session_check(&scenario.schedule, false, &error));
-    assert_int_equal(gw_session_check(&scenario.schedule, true, &error), GW_BAD_INPUT);
-    assert_string_equal(error.message,
-                        "execution: expected a compressor with GPU code, or gradients in the "
-                        "host's memory, got powersgd for gradients on a GPU");
-    close_scenario(&scenario);
-}
-
 TEST(other_numbers_of_ranks_are_refused) {
     struct scenario scenario;
     open_named(&scenario, "topk", 3, 0.01);

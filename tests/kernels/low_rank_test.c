@@ -1,9 +1,11 @@
 /*
- * PowerSGD's factors against products in double precision. Random cases follow from one seed, which
- * is printed; GRADWEAVE_SEED repeats a run.
+ * PowerSGD's factors against products in double precision, and the same on a GPU. Random cases
+ * follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
+#include <float.h>
+
 #include "kernels/low_rank.h"
-#include "tests/kernels/kernels_support.h"
+#include "tests/kernels/sides.h"
 
 enum { MOST_TENSORS = 6 };
 
@@ -21,8 +23,8 @@ static void open_scene(struct scene *scene, size_t rank) {
     for (size_t i = 0; i < scene->tensors; i++) {
         scene->n += scene->sizes[i];
     }
-    assert_ok(gw_low_rank_open(scene->sizes, scene->rows, scene->tensors, rank, seed, &scene->group,
-                               NULL));
+    assert_ok(gw_low_rank_open(scene->sizes, scene->rows, scene->tensors, rank, seed, NULL,
+                               &scene->group, NULL));
     assert_int_equal(scene->group.elements, scene->n);
     scene->u = allocate(scene->n, sizeof(float));
     scene->gradient = allocate(scene->n, sizeof(float));
@@ -47,7 +49,7 @@ static void run_scene(struct scene *scene) {
     }
     assert_ok(gw_low_rank_project(&scene->group, &scene->task, NULL));
     gw_low_rank_factor(&scene->group, &scene->task);
-    gw_low_rank_finish(&scene->group, &scene->task, 1, scene->out);
+    gw_low_rank_expand(&scene->group, &scene->task, 1, scene->out);
     scene->task.iteration++;
 }
 
@@ -180,6 +182,124 @@ TEST(factors_are_the_same_with_threads_and_instruction_sets) {
     for (size_t s = 0; s < 4; s++) {
         close_scene(&scenes[s]);
     }
+}
+
+/* ---- on a GPU -------------------------------------------------------------------------------- */
+
+static void compare_with_gpu(const float *host, const float *on_gpu, size_t count) {
+    struct gw_memory *gpu = gpu_memory();
+    struct gw_buffer copy = {0};
+    void *read = NULL;
+    assert_ok(gpu->does->read(gpu, on_gpu, count * sizeof *host, &copy, &read, NULL));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(bits_of(host[i]), bits_of(((const float *)read)[i]));
+    }
+    gw_buffer_free(&copy);
+}
+
+static void need_gpu(void) {
+    if (gpu_memory() == NULL) {
+        skip();
+    }
+}
+
+/* A scene's vectors and factors on a GPU. */
+struct copied_scene {
+    struct gw_low_rank group;
+    struct gw_task task;
+    float *u, *gradient, *out;
+    struct gw_gpu_selection outcome;
+};
+
+static void open_copy(const struct scene *scene, struct copied_scene *out) {
+    struct gw_memory *gpu = gpu_memory();
+    size_t bytes = scene->n * sizeof(float);
+    *out = (struct copied_scene){.task = scene->task};
+    assert_ok(gw_low_rank_open(scene->sizes, scene->rows, scene->tensors, scene->group.rank, seed,
+                               gpu, &out->group, NULL));
+    assert_ok(gw_gpu_selection_reserve(&out->outcome, gpu->device, 0, NULL));
+    out->task.u = out->u = copy_to_device(gpu->stream, scene->u, bytes);
+    out->task.gradient = out->gradient = copy_to_device(gpu->stream, scene->gradient, bytes);
+    out->out = copy_to_device(gpu->stream, scene->out, bytes);
+}
+
+static void close_copy(struct copied_scene *copied) {
+    struct gw_device *device = gpu_memory()->device;
+    gw_low_rank_close(&copied->group);
+    gw_gpu_selection_free(&copied->outcome);
+    gw_device_free(device, copied->u);
+    gw_device_free(device, copied->gradient);
+    gw_device_free(device, copied->out);
+}
+
+static enum gw_status project_copy(const struct scene *scene, struct copied_scene *copied,
+                                   struct gw_error *error) {
+    struct gw_memory *gpu = gpu_memory();
+    size_t bytes = scene->n * sizeof(float);
+    assert_ok(gpu->does->write(gpu, copied->gradient, scene->gradient, bytes, NULL));
+    assert_ok(gpu->does->project(gpu, &copied->group, &copied->task, &copied->outcome, NULL));
+    return gpu->does->finish_project(gpu, &copied->group, &copied->outcome, error);
+}
+
+static void check_on_gpu(struct scene *scene, size_t rank, struct gw_random *random) {
+    struct gw_memory *gpu = gpu_memory();
+    struct copied_scene copied;
+    open_scene(scene, rank);
+    open_copy(scene, &copied);
+    for (int t = 0; t < 3; t++) {
+        for (size_t i = 0; i < scene->n; i++) {
+            scene->gradient[i] = t == 1 ? 0 : (float)gw_random_normal(random, 0.01);
+        }
+        run_scene(scene);
+        assert_ok(project_copy(scene, &copied, NULL));
+        assert_ok(gpu->does->factor(gpu, &copied.group, &copied.task, NULL));
+        assert_ok(gpu->does->expand(gpu, &copied.group, &copied.task, 1, copied.out, NULL));
+        copied.task.iteration++;
+        compare_with_gpu(scene->group.raw, copied.group.raw, scene->group.raw_count);
+        compare_with_gpu(scene->group.p, copied.group.p, scene->group.p_count);
+        compare_with_gpu(scene->group.q, copied.group.q, scene->group.q_count);
+        compare_with_gpu(scene->out, copied.out, scene->n);
+        compare_with_gpu(scene->u, copied.u, scene->n);
+    }
+    close_copy(&copied);
+    close_scene(scene);
+}
+
+/* Few tensors, as an emulated GPU is slow; one is of several tiles both ways, and one of rows and
+ * columns that no tile or lane divides. */
+TEST(factors_on_a_gpu_are_those_of_a_processor) {
+    struct gw_random *random = random_stream(3);
+    need_gpu();
+    struct scene tiled = {.tensors = 3, .sizes = {130 * 1100, 7, 77 * 45}, .rows = {130, 0, 77}};
+    check_on_gpu(&tiled, 5, random);
+    for (int round = 0; round < gw_trials(20) + 3; round++) {
+        struct scene scene = {0};
+        draw_tensors(&scene, random);
+        check_on_gpu(&scene, between(random, 1, 9), random);
+    }
+}
+
+TEST(a_gpu_refuses_what_a_processor_refuses) {
+    struct scene scene = {.tensors = 2, .sizes = {900, 30}, .rows = {30, 1}};
+    struct copied_scene copied;
+    struct gw_error error = {0};
+    need_gpu();
+    open_scene(&scene, 2);
+    open_copy(&scene, &copied);
+    assert_ok(project_copy(&scene, &copied, NULL));
+    const float bad[] = {NAN, INFINITY, FLT_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        scene.gradient[7] = scene.gradient[8] = bad[i];
+        assert_int_equal(project_copy(&scene, &copied, &error), GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, i < 2 ? "element 7:" : "930 elements:"));
+        assert_ok(gpu_memory()->does->clear(gpu_memory(), copied.u, 930 * sizeof(float), NULL));
+    }
+    scene.gradient[7] = scene.gradient[8] = 0;
+    scene.gradient[905] = -INFINITY;
+    assert_int_equal(project_copy(&scene, &copied, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "element 905:"));
+    close_copy(&copied);
+    close_scene(&scene);
 }
 
 /* ---- approximation --------------------------------------------------------------------------- */
