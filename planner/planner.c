@@ -156,7 +156,8 @@ static enum gw_status make_mixed(const struct gw_mix *choices, const char *const
     free(ends);
     GW_TRY(status);
     GW_TRY(make_ways(choices, names, optimum, plan, error));
-    plan->iteration_s = optimum->iteration_s;
+    plan->iteration_s =
+        gw_marks_exchanged_s(choices, optimum->marks) + gw_costs_update_s(choices->costs);
     return bound_plan(optimum, plan, error);
 }
 

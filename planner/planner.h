@@ -96,8 +96,8 @@ enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *
                                       const struct gw_optimum *optimum, struct gw_plan *out,
                                       struct gw_error *error);
 
-/* The plan of an optimum over several choices, which have names; its density is that of all groups
- * together. */
+/* The plan of an optimum over several choices, which have names, or of other marks beside its
+ * bound; its density is that of all groups together. */
 enum gw_status gw_planner_plan_mixed(const struct gw_mix *choices, const char *const *names,
                                      const struct gw_optimum *optimum, struct gw_plan *out,
                                      struct gw_error *error);

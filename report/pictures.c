@@ -327,6 +327,7 @@ static enum gw_status draw_mixed(const struct gw_picture *picture, struct gw_err
     struct mixed_front front = {0};
     char title[GW_TITLE_SIZE];
     GW_TRY(open_scenario(picture, "front", &scenario, error));
+    scenario.interference = GW_INTERFERENCE_NONE; /* the bound is of plans without */
     gw_picture_title(&scenario, NULL, "fastest mixed plans", title);
     enum gw_status status = find_mixed_front(picture, &scenario, &front, error);
     gw_scenario_close(&scenario);

@@ -345,11 +345,12 @@ static void print_mixed(const struct gw_ranking *ranking) {
     const struct gw_plan *plan = &ranking->mixed.plans[0];
     double iteration_s =
         ranking->mixed.interfered_s == NULL ? plan->iteration_s : ranking->mixed.interfered_s[0];
-    gw_print_note("",
-                  "mixed: each group travels as any of these pipelines sends it, in the fastest of "
-                  "all such plans: %s, %s, %.3g%% of the energy kept.",
-                  GW_SECONDS(iteration_s), GW_COUNTED(plan->group_count, "group"),
-                  100 * ranking->mixed.energy_kept);
+    gw_print_note(
+        "",
+        "mixed: each group travels as any of these pipelines sends it, in the fastest such "
+        "plan%s: %s, %s, %.3g%% of the energy kept.",
+        ranking->mixed.interfered_s == NULL ? "" : " that was found", GW_SECONDS(iteration_s),
+        GW_COUNTED(plan->group_count, "group"), 100 * ranking->mixed.energy_kept);
 }
 
 static void print_text(const struct gw_ranking *ranking, const char *why) {

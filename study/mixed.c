@@ -5,14 +5,16 @@
 
 #include "study/energy.h"
 #include "study/plans.h"
+#include "study/predict.h"
 
 enum { MOST_CHOICES = 32, CHOICE_SIZE = 40 };
 
 /* Choices of ways, with their costs and what they lose. */
 struct mixture {
     size_t count;
-    struct gw_way ways[MOST_CHOICES];
-    char names[MOST_CHOICES][CHOICE_SIZE];
+    struct gw_way ways[MOST_CHOICES]; /* as asked; costs are of what trainings say is selected */
+    const char *names[MOST_CHOICES];
+    char texts[MOST_CHOICES][CHOICE_SIZE];
     struct gw_costs costs[MOST_CHOICES]; /* the first `opened` of them are open */
     size_t opened;
     double *lost; /* [count][tensors] */
@@ -64,7 +66,8 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
                            "for those that select; got \"%.*s\"",
                            MOST_CHOICES, (int)length, next);
         }
-        memcpy(out->names[out->count], name, sizeof name);
+        memcpy(out->texts[out->count], name, sizeof name);
+        out->names[out->count] = out->texts[out->count];
         out->ways[out->count++] = way;
         next = next[length] == ',' ? next + length + 1 : NULL;
     }
@@ -107,7 +110,7 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
         enum gw_status status =
             known ? GW_BAD_INPUT : gw_costs_open(&asked, &out->costs[out->count], error);
         if (status == GW_OK) {
-            (void)snprintf(out->names[out->count], CHOICE_SIZE, "%s", algorithm->name);
+            out->names[out->count] = algorithm->name;
             out->ways[out->count++] = way;
             out->opened++;
         } else if (status != GW_BAD_INPUT) {
@@ -120,18 +123,34 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
                                     "ways, got none");
 }
 
+/* The density at which a choice sends: as in trainings of the first pipeline with its compressor,
+ * if its count depends on the gradients. */
+static double sent_density(const struct gw_learning *learning, const struct gw_way *way) {
+    const struct gw_algorithm *algorithm = gw_algorithms;
+    while (algorithm->name != NULL && algorithm->compressor != way->compressor) {
+        algorithm++;
+    }
+    return algorithm->name == NULL ? way->density
+                                   : gw_learning_sent_density(learning, algorithm, way->density);
+}
+
 static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixture *choices,
                                  struct gw_error *error) {
-    for (; choices->opened < choices->count; choices->opened++) {
+    struct gw_learning learning;
+    GW_TRY(gw_learning_open(NULL, &learning, error));
+    enum gw_status status = GW_OK;
+    while (choices->opened < choices->count && status == GW_OK) {
         const struct gw_way *way = &choices->ways[choices->opened];
         const struct gw_algorithm method = {.compressor = way->compressor,
                                             .exchange = way->exchange};
         struct gw_scenario asked = *scenario;
         asked.method = &method;
-        asked.density = way->density;
-        GW_TRY(gw_costs_open(&asked, &choices->costs[choices->opened], error));
+        asked.density = sent_density(&learning, way);
+        status = gw_costs_open(&asked, &choices->costs[choices->opened], error);
+        choices->opened += status == GW_OK;
     }
-    return GW_OK;
+    gw_learning_close(&learning);
+    return status;
 }
 
 /* Finds what each choice loses of each tensor. */
@@ -165,12 +184,164 @@ static enum gw_status note_derivations(const struct mixture *choices, struct gw_
     return GW_OK;
 }
 
-static enum gw_status make_plan(const struct gw_scenario *scenario,
-                                const struct gw_mixed_request *request, struct mixture *choices,
-                                struct gw_plans *out, struct gw_error *error) {
-    const struct gw_model *model = scenario->model;
-    const char *names[MOST_CHOICES];
-    struct gw_optimum optimum;
+/* Gives the plan the densities that compressors are to be asked for, and notes where trainings say
+ * that they select another number. */
+static enum gw_status ask_densities(const struct mixture *choices, struct gw_plan *plan,
+                                    struct gw_error *error) {
+    for (size_t k = 0; k < choices->count; k++) {
+        double asked = choices->ways[k].density;
+        double sent = choices->costs[k].way.density;
+        char note[GW_RESULT_NOTE_SIZE];
+        (void)snprintf(note, sizeof note,
+                       "%s: counted as in trainings, where it selects %.3g times what is asked",
+                       choices->names[k], sent / asked);
+        GW_TRY(sent == asked ? GW_OK : gw_plan_note(plan, note, error));
+        for (size_t g = 0; g < plan->way_count; g++) {
+            bool is_own = strcmp(plan->ways[g].choice, choices->names[k]) == 0;
+            plan->ways[g].density = is_own ? asked : plan->ways[g].density;
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- with interference --------------------------------------------------------------------- */
+
+/* Most plans that are simulated for each choice, in all. */
+enum { MOST_TRIALS = 200 };
+
+/* Search for marks (struct gw_optimum) of a plan whose simulated iteration is short. */
+struct descent {
+    const struct gw_scenario *scenario;
+    const struct gw_mix *mix;
+    const char *const *names;
+    size_t *best, *trial; /* [tensors] */
+    double best_s, best_lost;
+    size_t trials;
+};
+
+static double find_lost(const struct gw_mix *mix, const size_t *marks) {
+    size_t tensors = mix->costs->model->tensor_count;
+    double lost = 0;
+    size_t choice = 0;
+    for (size_t tensor = 0; tensor < tensors; tensor++) {
+        choice = marks[tensor] > 0 ? marks[tensor] - 1 : choice;
+        lost += mix->lost[choice * tensors + tensor];
+    }
+    return lost;
+}
+
+static enum gw_status simulate_marks(const struct descent *x, size_t *marks, double *out,
+                                     struct gw_error *error) {
+    const struct gw_prediction_options options = {0};
+    const struct gw_optimum trial = {.marks = marks};
+    struct gw_pipeline pipeline;
+    struct gw_result result;
+    struct gw_plan plan;
+    GW_TRY(gw_planner_plan_mixed(x->mix, x->names, &trial, &plan, error));
+    const struct gw_algorithm mixed = gw_algorithm_mixed(&plan);
+    enum gw_status status = gw_pipeline_open(x->scenario, &mixed, &plan, &pipeline, error);
+    if (status == GW_OK) {
+        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
+        *out = result.iteration_s;
+        gw_pipeline_close(&pipeline);
+    }
+    gw_plan_free(&plan);
+    return status;
+}
+
+/* Takes the trial for the best plan if it loses no more than it may, and takes less time, or the
+ * same and loses less. */
+static enum gw_status try_marks(struct descent *x, struct gw_error *error) {
+    double lost = find_lost(x->mix, x->trial);
+    double trial_s = 0;
+    if (lost > x->mix->most_lost || x->trials == MOST_TRIALS * x->mix->count) {
+        return GW_OK;
+    }
+    x->trials++;
+    GW_TRY(simulate_marks(x, x->trial, &trial_s, error));
+    if (trial_s < x->best_s * (1 - 1e-9) || (trial_s <= x->best_s && lost < x->best_lost)) {
+        x->best_s = trial_s;
+        x->best_lost = lost;
+        memcpy(x->best, x->trial, x->mix->costs->model->tensor_count * sizeof *x->best);
+    }
+    return GW_OK;
+}
+
+/* Tries the plans of all policies for a choice alone. */
+static enum gw_status try_policies(struct descent *x, size_t choice, struct gw_error *error) {
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        struct gw_plan plan;
+        char text[GW_POLICY_TEXT_SIZE];
+        gw_policy_text(&gw_policies[i], gw_policies[i].default_argument, text);
+        GW_TRY(gw_planner_plan_beside(&x->mix->costs[choice], text, NULL, &plan, error));
+        memset(x->trial, 0, x->mix->costs->model->tensor_count * sizeof *x->trial);
+        for (size_t g = 0; g < plan.group_count; g++) {
+            x->trial[plan.groups[g].last] = 1 + choice;
+        }
+        gw_plan_free(&plan);
+        GW_TRY(try_marks(x, error));
+    }
+    return GW_OK;
+}
+
+/* Changes the mark of a tensor in the best plan: 0 unites its group with the next one. */
+static enum gw_status try_mark(struct descent *x, size_t tensor, size_t mark,
+                               struct gw_error *error) {
+    memcpy(x->trial, x->best, x->mix->costs->model->tensor_count * sizeof *x->trial);
+    x->trial[tensor] = mark;
+    return mark == x->best[tensor] ? GW_OK : try_marks(x, error);
+}
+
+/* Improves the marks group by group: each travels by another choice or together with the next one,
+ * until no such change helps, or enough plans were tried. */
+static enum gw_status descend(struct descent *x, struct gw_error *error) {
+    double before_s = INFINITY;
+    while (x->best_s < before_s) {
+        before_s = x->best_s;
+        for (size_t tensor = x->mix->costs->model->tensor_count; tensor-- > 0;) {
+            for (size_t mark = tensor == 0; mark <= x->mix->count && x->best[tensor] > 0; mark++) {
+                GW_TRY(try_mark(x, tensor, mark, error));
+            }
+        }
+    }
+    return GW_OK;
+}
+
+/*
+ * Replaces the optimum's marks by those of a plan that takes less time with interference, which the
+ * proof leaves out, if one is found: begins with the optimum and with the plans of all
+ * policies for each choice alone. *note says what the optimum takes with it.
+ */
+static enum gw_status count_interference(struct descent *x, struct gw_optimum *optimum,
+                                         struct gw_arena *arena, char note[GW_RESULT_NOTE_SIZE],
+                                         struct gw_error *error) {
+    size_t tensors = x->mix->costs->model->tensor_count;
+    x->best = optimum->marks;
+    x->best_lost = optimum->lost;
+    x->trial = gw_arena_zeros(arena, tensors, sizeof *x->trial);
+    GW_TRY(gw_arena_check(arena, "planning", error));
+    GW_TRY(simulate_marks(x, x->best, &x->best_s, error));
+    double optimum_s = x->best_s;
+    for (size_t k = 0; k < x->mix->count; k++) {
+        GW_TRY(try_policies(x, k, error));
+    }
+    GW_TRY(descend(x, error));
+    optimum->lost = x->best_lost;
+    note[0] = '\0';
+    if (x->best_s < optimum_s) {
+        (void)snprintf(note, GW_RESULT_NOTE_SIZE,
+                       "the best of %zu plans simulated with interference; the fastest plan "
+                       "without it, %s, takes %s with it",
+                       x->trials + 1, GW_SECONDS(optimum->iteration_s), GW_SECONDS(optimum_s));
+    }
+    return GW_OK;
+}
+
+/* ---- a plan -------------------------------------------------------------------------------- */
+
+static enum gw_status open_choices(const struct gw_scenario *scenario,
+                                   const struct gw_mixed_request *request, struct mixture *choices,
+                                   struct gw_plans *out, struct gw_error *error) {
     if (request->choices != NULL) {
         GW_TRY(parse_choices(request->choices, scenario->density, choices, error));
         GW_TRY(request->has_density ? check_density(choices, error) : GW_OK);
@@ -178,25 +349,40 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
     } else {
         GW_TRY(list_ways(scenario, request, choices, error));
     }
-    choices->lost =
-        gw_arena_zeros(&out->arena, choices->count * model->tensor_count, sizeof *choices->lost);
+    choices->lost = gw_arena_zeros(&out->arena, choices->count * scenario->model->tensor_count,
+                                   sizeof *choices->lost);
     out->plans = gw_arena_zeros(&out->arena, 1, sizeof *out->plans);
     GW_TRY(gw_arena_check(&out->arena, "planning", error));
-    GW_TRY(lose_energy(model, request->gradients, choices, error));
+    return lose_energy(scenario->model, request->gradients, choices, error);
+}
+
+static enum gw_status make_plan(const struct gw_scenario *scenario,
+                                const struct gw_mixed_request *request, struct mixture *choices,
+                                struct gw_plans *out, struct gw_error *error) {
+    char note[GW_RESULT_NOTE_SIZE] = "";
+    struct gw_optimum optimum;
+    GW_TRY(open_choices(scenario, request, choices, out, error));
     const struct gw_mix mix = {.costs = choices->costs,
                                .count = choices->count,
                                .lost = choices->lost,
                                .most_lost = request->keep > 0 ? 1 - request->keep : INFINITY};
-    for (size_t k = 0; k < choices->count; k++) {
-        names[k] = choices->names[k];
-    }
     GW_TRY(gw_planner_optimum(&mix, &optimum, error));
-    enum gw_status status = gw_planner_plan_mixed(&mix, names, &optimum, out->plans, error);
+    bool interferes = gw_scenario_counts_interference(scenario);
+    struct descent descent = {.scenario = scenario, .mix = &mix, .names = choices->names};
+    enum gw_status status =
+        interferes ? count_interference(&descent, &optimum, &out->arena, note, error) : GW_OK;
+    status = status == GW_OK
+                 ? gw_planner_plan_mixed(&mix, choices->names, &optimum, out->plans, error)
+                 : status;
     out->energy_kept = 1 - optimum.lost;
     out->energy_generated = request->gradients == NULL;
     gw_optimum_free(&optimum);
     GW_TRY(status);
     out->count = 1;
+    const struct gw_algorithm mixed = gw_algorithm_mixed(out->plans);
+    GW_TRY(interferes ? gw_plans_predict(scenario, &mixed, out, error) : GW_OK);
+    GW_TRY(note[0] == '\0' ? GW_OK : gw_plan_note(out->plans, note, error));
+    GW_TRY(request->choices == NULL ? GW_OK : ask_densities(choices, out->plans, error));
     return note_derivations(choices, out->plans, error);
 }
 
@@ -213,9 +399,5 @@ enum gw_status gw_plans_make_mixed(const struct gw_scenario *scenario,
         gw_costs_close(&choices->costs[k]);
     }
     free(choices);
-    if (status == GW_OK && gw_scenario_counts_interference(scenario)) {
-        const struct gw_algorithm mixed = gw_algorithm_mixed(out->plans);
-        status = gw_plans_predict(scenario, &mixed, out, error);
-    }
     return status;
 }

@@ -42,7 +42,7 @@ struct gw_plans {
     size_t count;
     struct gw_plan *plans;
     /* [count]: their iterations with interference, which plans and their bound leave out; NULL: the
-     * scenario counts none, or no pipeline has the compressor. */
+     * scenario counts none, or no pipeline has the compressor. Mixed plans are chosen by them. */
     double *interfered_s;
     double energy_kept;    /* by a mixed plan; 0: not known */
     bool energy_generated; /* of a bell-shaped gradient, not of recorded ones */
@@ -77,8 +77,13 @@ struct gw_mixed_request {
     const struct gw_learning *learning;
 };
 
-/* Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most
- * energy. gw_plans_free in any case. */
+/*
+ * Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most
+ * energy. If the scenario counts interference, it is the best of those that were simulated with it,
+ * no slower than any policy's plan by one of the choices; bound and proof are without. Choices
+ * whose counts depend on gradients count as in trainings, and a note says so. gw_plans_free in any
+ * case.
+ */
 enum gw_status gw_plans_make_mixed(const struct gw_scenario *scenario,
                                    const struct gw_mixed_request *request, struct gw_plans *out,
                                    struct gw_error *error);

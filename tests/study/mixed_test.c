@@ -240,6 +240,93 @@ TEST(no_pipeline_is_below_the_mixed_plan_of_all_their_ways) {
     gw_arena_free(&arena);
 }
 
+/* ---- with interference --------------------------------------------------------------------- */
+
+struct boxed {
+    struct gw_scenario_inputs inputs;
+    struct gw_scenario scenario;
+};
+
+/* A shipped model on four ranks that share two processors. */
+static void open_boxed(const char *model, struct boxed *out) {
+    *out = (struct boxed){0};
+    assert_ok(gw_model_open(model, &out->inputs.model, &error));
+    assert_ok(gw_cluster_open("box-4x1gbit", &out->inputs.cluster, &error));
+    out->scenario = gw_scenario_of(&out->inputs.model, &out->inputs.cluster);
+}
+
+static void close_boxed(struct boxed *boxed) {
+    gw_model_free(&boxed->inputs.model);
+    gw_cluster_free(&boxed->inputs.cluster);
+}
+
+/* Makes the plan by that rule; returns what it takes with interference. */
+static double plan_boxed(const struct boxed *boxed, enum gw_interference_rule rule,
+                         const struct gw_mixed_request *request, struct gw_plans *out) {
+    struct gw_scenario asked = boxed->scenario;
+    asked.interference = rule;
+    *out = (struct gw_plans){0};
+    assert_ok(gw_plans_make_mixed(&asked, request, out, &error));
+    if (rule == GW_INTERFERENCE_NONE) {
+        assert_null(out->interfered_s);
+        const struct gw_algorithm mixed = gw_algorithm_mixed(out->plans);
+        assert_ok(gw_plans_predict(&boxed->scenario, &mixed, out, &error));
+    }
+    return out->interfered_s[0];
+}
+
+/* The bound is that of plans without interference, of which the proof speaks. */
+TEST(a_mixed_plan_is_the_fastest_tried_with_interference) {
+    static const char *const models[] = {"vgg16-cifar10", "resnet50", "lstm-ptb"};
+    static const char *const single[] = {"dense", "bf16", "topk:0.01", "randk:0.001"};
+    static const double keeps[] = {0, 0.9};
+    for (size_t m = 0; m < 3; m++) {
+        struct boxed boxed;
+        open_boxed(models[m], &boxed);
+        for (size_t i = 0; i < 2; i++) {
+            struct gw_mixed_request request = {.choices = "dense,bf16,topk:0.01,randk:0.001",
+                                               .keep = keeps[i]};
+            struct gw_plans without;
+            struct gw_plans with;
+            double without_s = plan_boxed(&boxed, GW_INTERFERENCE_NONE, &request, &without);
+            double with_s = plan_boxed(&boxed, GW_INTERFERENCE_KNOWN, &request, &with);
+            assert_true(with_s <= without_s);
+            assert_true(m != 0 || i != 0 || with_s < 0.95 * without_s);
+            assert_true(with.energy_kept >= keeps[i]);
+            assert_true(with.plans->lower_bound_s == without.plans->lower_bound_s);
+            assert_true(with.plans->iteration_s >= without.plans->iteration_s * (1 - 1e-8));
+            gw_plans_free(&without);
+            gw_plans_free(&with);
+            for (size_t k = 0; k < 4 && keeps[i] == 0; k++) {
+                request.choices = single[k];
+                assert_true(plan_boxed(&boxed, GW_INTERFERENCE_NONE, &request, &without) >= with_s);
+                gw_plans_free(&without);
+            }
+        }
+        close_boxed(&boxed);
+    }
+}
+
+/* Trainings say that hard-threshold selects 12 times what is asked: so many are counted, and as
+ * many as before are asked for. */
+TEST(choices_count_what_trainings_say_is_selected) {
+    const struct gw_mixed_request asked = {.choices = "hard-threshold:0.001"};
+    const struct gw_mixed_request sent = {.choices = "topk:0.001"};
+    struct boxed boxed;
+    struct gw_plans plans;
+    open_boxed("vgg16-cifar10", &boxed);
+    (void)plan_boxed(&boxed, GW_INTERFERENCE_NONE, &sent, &plans);
+    assert_int_equal(plans.plans->note_count, 0);
+    gw_plans_free(&plans);
+    (void)plan_boxed(&boxed, GW_INTERFERENCE_NONE, &asked, &plans);
+    assert_true(plans.plans->ways[0].density == 0.001);
+    assert_true(near(plans.plans->density, 0.012, 0.001));
+    assert_string_equal(plans.plans->notes[0], "hard-threshold:0.001: counted as in trainings, "
+                                               "where it selects 12 times what is asked");
+    gw_plans_free(&plans);
+    close_boxed(&boxed);
+}
+
 static void refuse_choices(const char *choices, double keep, const char *expected) {
     const struct gw_mixed_request request = {.choices = choices, .keep = keep};
     struct gw_plans plans = {0};
