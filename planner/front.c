@@ -6,7 +6,7 @@
 
 /* The order in which fronts are merged. */
 static inline bool is_before(const struct gw_front_pair *a, const struct gw_front_pair *b) {
-    return a->first < b->first || (a->first == b->first && a->second < b->second);
+    return (a->first < b->first) | ((a->first == b->first) & (a->second < b->second));
 }
 
 /* The number of pairs whose first is below `first`. */
@@ -50,6 +50,17 @@ void gw_front_shrink(struct gw_front *front) {
     }
 }
 
+/* Appends those of descending pairs whose second is below `least`; returns the end. */
+static struct gw_front_pair *append_below(struct gw_front_pair *out,
+                                          const struct gw_front_pair *pair,
+                                          const struct gw_front_pair *end, double least) {
+    while (pair < end && pair->second >= least) {
+        pair++;
+    }
+    memcpy(out, pair, (size_t)(end - pair) * sizeof *out);
+    return out + (end - pair);
+}
+
 enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair *pairs,
                               size_t count, struct gw_front *scratch, struct gw_error *error) {
     /* Up to the first pair that is new, nothing moves. */
@@ -79,14 +90,18 @@ enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair
     const struct gw_front_pair *old_end = old + tail;
     const struct gw_front_pair *added = pairs + next;
     const struct gw_front_pair *added_end = pairs + count;
-    while (old < old_end || added < added_end) {
-        bool take_added = old == old_end || (added < added_end && is_before(added, old));
-        const struct gw_front_pair *pair = take_added ? added++ : old++;
-        if (pair->second < least) {
-            *out++ = *pair;
-            least = pair->second;
-        }
+    while (old < old_end && added < added_end) {
+        bool take_added = is_before(added, old);
+        const struct gw_front_pair *pair = take_added ? added : old;
+        double second = pair->second;
+        *out = *pair;
+        added += take_added;
+        old += !take_added;
+        out += second < least;
+        least = second < least ? second : least;
     }
+    out = append_below(out, old, old_end, least);
+    out = append_below(out, added, added_end, least);
     front->count = (size_t)(out - front->pairs);
     return GW_OK;
 }
@@ -201,9 +216,9 @@ size_t gw_front_keep(const struct gw_front *front, double limit, struct gw_front
         if (partners == 0) {
             break;
         }
-        if (front->pairs[partners - 1].second + pairs[i].second < limit) {
-            pairs[kept++] = pairs[i];
-        }
+        bool meets = front->pairs[partners - 1].second + pairs[i].second < limit;
+        pairs[kept] = pairs[i];
+        kept += meets;
     }
     return kept;
 }
@@ -285,9 +300,9 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
     size_t kept = 0;
     size_t partners = hull->count;
     for (size_t i = 0; i < count && partners > 0; i++) {
-        if (hull_meets(hull, limit, &pairs[i], &partners)) {
-            pairs[kept++] = pairs[i];
-        }
+        bool meets = hull_meets(hull, limit, &pairs[i], &partners);
+        pairs[kept] = pairs[i];
+        kept += meets;
     }
     return kept;
 }

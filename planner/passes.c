@@ -71,32 +71,6 @@ static void go_backward(const struct gw_front *after, double ready, const struct
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* Bounds from the opposite pass at a position. */
-struct opposite {
-    const struct gw_front *hull;
-    const struct gw_front *stairs; /* NULL: none */
-    double limit;                  /* exclusive, on the sums of both ends, ... */
-    double relaxed;                /* ... and on sums with hulls, with a slack for rounding */
-};
-
-static struct opposite know_opposite(const struct gw_passes *x, const struct gw_front *hull,
-                                     const struct gw_front *stairs, double limit) {
-    return (struct opposite){.hull = hull,
-                             .stairs = stairs,
-                             .limit = limit,
-                             .relaxed = limit * (1 + gw_passes_slack(x))};
-}
-
-/* Room that the limit leaves for one end beside the least costs of the other. */
-static struct gw_front_pair room_beside(const struct opposite *other) {
-    const struct gw_front *hull = other->hull;
-    if (hull->count == 0) {
-        return (struct gw_front_pair){-INFINITY, -INFINITY};
-    }
-    return (struct gw_front_pair){other->relaxed - hull->pairs[0].first,
-                                  other->relaxed - hull->pairs[hull->count - 1].second};
-}
-
 static enum gw_status thin_front(struct gw_passes *x, size_t most,
                                  const struct gw_front *opposite_hull, struct gw_front *front,
                                  struct gw_error *error) {
@@ -117,116 +91,200 @@ static enum gw_status thin_front(struct gw_passes *x, size_t most,
 }
 
 /* Reduces a finished front to at most `most` pairs. */
-static enum gw_status reduce_front(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                                   const struct gw_front *opposite_hull, struct gw_front *front,
-                                   struct gw_error *error) {
-    if (kind == GW_STAIR) {
-        gw_front_squeeze(front, most, &x->guess[kind]);
-    } else {
-        GW_TRY(thin_front(x, most, opposite_hull, front, error));
-    }
+static enum gw_status reduce_front(struct gw_passes *x, enum gw_front_kind kind, bool forward,
+                                   size_t p, size_t most, struct gw_error *error) {
+    struct gw_front *front = forward ? &x->forward[kind][p] : &x->backward[kind][p];
+    const struct gw_front *hulls = forward ? x->backward[GW_HULL] : x->forward[GW_HULL];
+    GW_TRY(thin_front(x, most, &hulls[p], front, error));
     gw_front_shrink(front);
     return GW_OK;
 }
 
-/* Adds pairs of the run that may yet take less than the limit to a front; tells if there are any.
+/*
+ * Carries the front at one end of an arc from p over it and unites it with that of the other end,
+ * but for pairs with which no plan takes less than the limit; tells if any is left.
  */
-static enum gw_status unite_fronts(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                                   const struct opposite *other, struct gw_front *front,
-                                   bool *promising, struct gw_error *error) {
+static enum gw_status carry_front(struct gw_passes *x, enum gw_front_kind kind, bool forward,
+                                  size_t p, const struct gw_arc *arc, size_t most, double limit,
+                                  bool *promising, struct gw_error *error) {
     static const size_t crowded = 8; /* merging into long fronts takes longer than thinning them */
+    size_t to = forward ? arc->to : p;
+    const struct gw_front *from = forward ? &x->forward[kind][p] : &x->backward[kind][arc->to];
+    struct gw_front *front = forward ? &x->forward[kind][to] : &x->backward[kind][to];
+    struct gw_front *const *opposite = forward ? x->backward : x->forward;
+    const struct gw_front *hull = &opposite[GW_HULL][to];
     struct gw_front *run = &x->run;
-    run->count = gw_hull_keep(other->hull, other->relaxed, run->pairs, run->count);
-    if (other->stairs != NULL) {
-        run->count = gw_front_keep(other->stairs, other->limit, run->pairs, run->count);
+    double relaxed = limit * (1 + gw_passes_slack(x));
+    double ready = gw_arcs_ready(&x->arcs, p, arc);
+    x->work += (double)from->count;
+    *promising = false;
+    if (hull->count == 0) {
+        return GW_OK;
+    }
+    struct gw_front_pair room = {relaxed - hull->pairs[0].first,
+                                 relaxed - hull->pairs[hull->count - 1].second};
+    GW_TRY(gw_front_reserve(run, from->count + 1, error));
+    if (forward) {
+        go_forward(from, ready + arc->compress, arc, room, run);
+    } else {
+        go_backward(from, ready, arc, room, run);
+    }
+    run->count = gw_hull_keep(hull, relaxed, run->pairs, run->count);
+    if (forward ? to >= x->exact_from : to <= x->exact_to) {
+        run->count = gw_front_keep(&opposite[GW_STAIR][to], limit, run->pairs, run->count);
     }
     *promising = run->count > 0;
     GW_TRY(gw_front_merge(front, run->pairs, run->count, &x->scratch, error));
     return kind == GW_REAL && front->count > crowded * most
-               ? thin_front(x, most, other->hull, front, error)
+               ? thin_front(x, most, hull, front, error)
                : GW_OK;
 }
 
-enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
-                               struct gw_error *error) {
-    static const struct gw_front_pair start = {0, 0};
-    struct gw_front *fronts = x->forward[GW_REAL];
+/* Carries fronts over all arcs from p: forward to their ends, or backward to p. Keeps the arcs that
+ * may be part of a plan that takes less than the limit. */
+static enum gw_status carry_row(struct gw_passes *x, enum gw_front_kind kind, bool forward,
+                                size_t p, size_t most, double limit, struct gw_error *error) {
+    const struct gw_front *begun = forward ? &x->forward[kind][p] : &x->forward[GW_HULL][p];
+    struct gw_arc *row = NULL;
+    size_t count = 0;
+    size_t kept = 0;
+    if (begun->count > 0) {
+        struct gw_front_pair least = {begun->pairs[0].first, begun->pairs[begun->count - 1].second};
+        count = gw_arcs_row(&x->arcs, p, least, limit * (1 + gw_passes_slack(x)), &row);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool promising = false;
+        GW_TRY(carry_front(x, kind, forward, p, &row[i], most, limit, &promising, error));
+        if (promising && x->arcs.dropping) {
+            row[kept++] = row[i];
+        }
+    }
+    return gw_arcs_keep(&x->arcs, p, row, kept, error);
+}
+
+/* Begins fronts of a kind from an end. */
+static enum gw_status begin_fronts(struct gw_passes *x, enum gw_front_kind kind, bool forward,
+                                   struct gw_error *error) {
+    struct gw_front *fronts = forward ? x->forward[kind] : x->backward[kind];
+    struct gw_front_pair start = {forward ? 0 : -INFINITY, 0};
     for (size_t p = 0; p <= x->tensors; p++) {
         fronts[p].count = 0;
     }
-    GW_TRY(gw_front_merge(&fronts[0], &start, 1, &x->scratch, error));
+    return gw_front_merge(&fronts[forward ? 0 : x->tensors], &start, 1, &x->scratch, error);
+}
+
+enum gw_status gw_pass_real(struct gw_passes *x, bool forward, const struct gw_widths *widths,
+                            double limit, struct gw_error *error) {
+    size_t most = widths->real;
+    GW_TRY(begin_fronts(x, GW_REAL, forward, error));
     gw_arcs_begin_pass(&x->arcs, false);
-    for (size_t p = 0; p < x->tensors && !gw_passes_are_spent(x); p++) {
-        struct gw_front *before = &fronts[p];
-        struct gw_arc *row = NULL;
-        size_t count = 0;
-        if (before->count > 0) {
-            GW_TRY(reduce_front(x, GW_REAL, most, &x->backward[GW_HULL][p], before, error));
-            GW_TRY(gw_front_reserve(&x->run, before->count + 1, error));
-            struct gw_front_pair least = {before->pairs[0].first,
-                                          before->pairs[before->count - 1].second};
-            count = gw_arcs_row(&x->arcs, p, least, limit * (1 + gw_passes_slack(x)), &row);
+    for (size_t done = 0; done < x->tensors && !gw_passes_are_spent(x); done++) {
+        size_t p = forward ? done : x->tensors - 1 - done;
+        if (forward) {
+            GW_TRY(reduce_front(x, GW_REAL, true, p, most, error));
         }
-        for (size_t i = 0; i < count; i++) {
-            size_t q = row[i].to;
-            struct opposite ahead =
-                know_opposite(x, &x->backward[GW_HULL][q],
-                              x->stairs_known ? &x->backward[GW_STAIR][q] : NULL, limit);
-            bool promising = false;
-            go_forward(before, gw_arcs_ready(&x->arcs, p, &row[i]) + row[i].compress, &row[i],
-                       room_beside(&ahead), &x->run);
-            GW_TRY(unite_fronts(x, GW_REAL, most, &ahead, &fronts[q], &promising, error));
+        GW_TRY(carry_row(x, GW_REAL, forward, p, most, limit, error));
+        if (!forward) {
+            GW_TRY(reduce_front(x, GW_REAL, false, p, most, error));
         }
-        x->work += (double)(before->count * count);
     }
     gw_passes_end(x);
+    x->meeting = gw_meeting_at_end(x, forward);
     return GW_OK;
 }
 
-enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                                double limit, double *bound, struct gw_error *error) {
-    static const struct gw_front_pair end = {-INFINITY, 0};
-    struct gw_front *fronts = x->backward[kind];
-    fronts[x->tensors].count = 0;
-    GW_TRY(gw_front_merge(&fronts[x->tensors], &end, 1, &x->scratch, error));
-    gw_arcs_begin_pass(&x->arcs, kind == GW_STAIR);
-    for (size_t p = x->tensors; p-- > 0 && !gw_passes_are_spent(x);) {
-        struct opposite behind = know_opposite(x, &x->forward[GW_HULL][p], NULL, limit);
-        struct gw_front_pair room = room_beside(&behind);
-        struct gw_arc *row = NULL;
-        size_t count = 0;
-        size_t kept = 0;
-        fronts[p].count = 0;
-        if (behind.hull->count > 0) {
-            struct gw_front_pair least = {behind.hull->pairs[0].first,
-                                          behind.hull->pairs[behind.hull->count - 1].second};
-            count = gw_arcs_row(&x->arcs, p, least, behind.relaxed, &row);
-        }
-        for (size_t i = 0; i < count; i++) {
-            const struct gw_front *after = &fronts[row[i].to];
-            bool promising = false;
-            GW_TRY(gw_front_reserve(&x->run, after->count + 1, error));
-            go_backward(after, gw_arcs_ready(&x->arcs, p, &row[i]), &row[i], room, &x->run);
-            GW_TRY(unite_fronts(x, kind, most, &behind, &fronts[p], &promising, error));
-            if (promising && kind == GW_STAIR) {
-                row[kept++] = row[i];
+/* Finds where stairs of both ends promise least together; returns what they promise. */
+static double meet_stairs(struct gw_passes *x) {
+    double least = INFINITY;
+    for (size_t q = x->exact_to; q <= x->tensors; q++) {
+        const struct gw_front *forward = &x->forward[GW_STAIR][q];
+        for (size_t i = 0; i < forward->count; i++) {
+            struct gw_front_pair pair = forward->pairs[i];
+            double promised = gw_front_complete(&x->backward[GW_STAIR][q], pair.first, pair.second);
+            if (promised < least) {
+                least = promised;
+                x->meeting = (struct gw_meeting){.at = q, .before = pair};
             }
-            x->work += (double)after->count;
         }
-        GW_TRY(reduce_front(x, kind, most, behind.hull, &fronts[p], error));
-        GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
+    }
+    const struct gw_front *backward = &x->backward[GW_STAIR][x->meeting.at];
+    for (size_t i = 0; isfinite(least) && i < backward->count; i++) {
+        struct gw_front_pair pair = backward->pairs[i];
+        if (fmax(x->meeting.before.first + pair.first, x->meeting.before.second + pair.second) <=
+            least) {
+            x->meeting.after = pair;
+        }
+    }
+    return least;
+}
+
+/* Leaves out pairs of stairs with which, by newer hulls, no plan takes less than the limit. */
+static void keep_stairs(struct gw_passes *x, double limit) {
+    double relaxed = limit * (1 + gw_passes_slack(x));
+    for (size_t p = 0; p <= x->tensors; p++) {
+        struct gw_front *forward = &x->forward[GW_STAIR][p];
+        struct gw_front *backward = &x->backward[GW_STAIR][p];
+        forward->count =
+            gw_hull_keep(&x->backward[GW_HULL][p], relaxed, forward->pairs, forward->count);
+        backward->count =
+            gw_hull_keep(&x->forward[GW_HULL][p], relaxed, backward->pairs, backward->count);
+    }
+}
+
+/* Keeps all arcs from the positions between. */
+static enum gw_status keep_rows(struct gw_passes *x, size_t from, size_t to,
+                                struct gw_error *error) {
+    for (size_t p = from; p < to; p++) {
+        static const struct gw_front_pair start = {0, 0};
+        struct gw_arc *row = NULL;
+        size_t count = gw_arcs_row(&x->arcs, p, start, INFINITY, &row);
+        GW_TRY(gw_arcs_keep(&x->arcs, p, row, count, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_pass_stairs(struct gw_passes *x, const struct gw_widths *widths, double limit,
+                              double *bound, struct gw_error *error) {
+    double begun = x->work;
+    keep_stairs(x, limit);
+    gw_arcs_begin_pass(&x->arcs, true);
+    GW_TRY(keep_rows(x, 0, x->exact_to, error));
+    GW_TRY(keep_rows(x, x->exact_from, x->tensors, error));
+    while (x->exact_to < x->exact_from && !gw_passes_are_spent(x)) {
+        struct gw_front *ahead = &x->forward[GW_STAIR][x->exact_to + 1];
+        struct gw_front *behind = &x->backward[GW_STAIR][x->exact_from - 1];
+        size_t forward = ahead[-1].count;
+        size_t backward = behind[1].count;
+        if ((forward > widths->exact && backward > widths->exact) || x->work > 2 * begun) {
+            break;
+        }
+        if (forward <= backward) {
+            GW_TRY(carry_row(x, GW_STAIR, true, x->exact_to++, 0, limit, error));
+            gw_front_shrink(ahead);
+        } else {
+            behind->count = 0;
+            GW_TRY(carry_row(x, GW_STAIR, false, --x->exact_from, 0, limit, error));
+            gw_front_shrink(behind);
+        }
+    }
+    for (size_t p = x->exact_from; p-- > x->exact_to && !gw_passes_are_spent(x);) {
+        struct gw_front *front = &x->backward[GW_STAIR][p];
+        front->count = 0;
+        GW_TRY(carry_row(x, GW_STAIR, false, p, 0, limit, error));
+        gw_front_squeeze(front, widths->stairs, &x->guess[GW_STAIR]);
+        gw_front_shrink(front);
     }
     gw_passes_end(x);
-    x->stairs_known = x->stairs_known || kind == GW_STAIR;
-    *bound = gw_passes_are_spent(x) ? 0 : gw_front_complete(&fronts[0], 0, 0);
+    *bound = gw_passes_are_spent(x) ? 0 : meet_stairs(x);
     return GW_OK;
 }
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
-    struct gw_front_pair rest = {-INFINITY, 0};
-    for (size_t q = x->tensors; q > 0;) {
+/* Marks the groups of a plan before a position, by the rest that follows. */
+static bool trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
+    struct gw_front_pair rest = x->meeting.after;
+    for (size_t q = x->meeting.at; q > 0;) {
         double promised = INFINITY;
         struct gw_front_pair next = rest;
         size_t from = q;
@@ -255,9 +313,10 @@ bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *
     return true;
 }
 
-bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
-    struct gw_front_pair state = {0, 0};
-    for (size_t p = 0; p < x->tensors;) {
+/* Marks the groups of a plan from a position on, by its beginning. */
+static bool trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
+    struct gw_front_pair state = x->meeting.before;
+    for (size_t p = x->meeting.at; p < x->tensors;) {
         double promised = INFINITY;
         struct gw_front_pair next = state;
         struct gw_arc *row = NULL;
@@ -282,6 +341,10 @@ bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *ma
         marks[p] = 1 + best->choice;
     }
     return true;
+}
+
+bool gw_passes_trace(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
+    return trace_back(x, kind, marks) && trace_on(x, kind, marks);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -313,6 +376,9 @@ enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_mix *choices,
     if (!complete) {
         return gw_fail_memory(error, "planning");
     }
+    x->exact_from = count;
+    GW_TRY(begin_fronts(x, GW_STAIR, true, error));
+    GW_TRY(begin_fronts(x, GW_STAIR, false, error));
     GW_TRY(gw_arcs_open(&x->arcs, choices, weight_s, known_s, error));
     return promise_the_least(x, error);
 }
@@ -575,6 +641,7 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
         GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
     gw_passes_end(x);
+    x->meeting = gw_meeting_at_end(x, forward);
     *bound = conclude_pass(lines, x, forward ? x->tensors : 0);
     return forward ? gw_hull_from_lines(&hulls[x->tensors], lines->weights,
                                         made + x->tensors * count, count, error)

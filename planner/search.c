@@ -9,7 +9,7 @@
  * a plan and a bound that differ. */
 static const double most_work = 2.5e9;          /* pairs carried over arcs */
 static const double most_work_for_groups = 2e8; /* of it, only to find fewer groups */
-static const double most_work_of_choices = 5e5; /* of each of two searches over several choices, */
+static const double most_work_of_choices = 5e7; /* of a search over several choices, */
 static const double most_work_of_an_arc = 20;   /* beside this for each of their arcs */
 static const size_t most_tensors = 50000;
 static const size_t most_rounds = 100; /* of passes, each of which is wider than the one before */
@@ -78,24 +78,24 @@ static bool is_open(const struct search *x) {
 }
 
 /* Makes a pass, if there is need for it, and tries the plan that its fronts lead to. */
-static enum gw_status run_pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
-                               struct gw_error *error) {
+static enum gw_status run_pass(struct search *x, enum gw_front_kind kind, bool forward,
+                               const struct gw_widths *widths, struct gw_error *error) {
     if (!is_open(x)) {
         return GW_OK;
     }
     double bound = 0;
-    if (kind == GW_HULL) {
+    switch (kind) {
+    case GW_HULL:
         GW_TRY(gw_pass_of_lines(&x->lines, &x->passes, forward, x->best_time, &bound, error));
-    } else {
-        GW_TRY(forward ? gw_pass_forward(&x->passes, most, x->best_time, error)
-                       : gw_pass_backward(&x->passes, kind, most, x->best_time, &bound, error));
+        break;
+    case GW_STAIR:
+        GW_TRY(gw_pass_stairs(&x->passes, widths, x->best_time, &bound, error));
+        break;
+    default:
+        GW_TRY(gw_pass_real(&x->passes, forward, widths, x->best_time, error));
     }
-    if (kind != GW_REAL) {
-        x->proven_time = fmax(x->proven_time, fmin(bound, x->best_time));
-    }
-    bool traced = forward ? gw_passes_trace_back(&x->passes, kind, x->trial)
-                          : gw_passes_trace_on(&x->passes, kind, x->trial);
-    if (traced) {
+    x->proven_time = fmax(x->proven_time, fmin(bound, x->best_time));
+    if (isfinite(bound) && gw_passes_trace(&x->passes, kind, x->trial)) {
         try_plan(x);
     }
     memset(x->trial, 0, (x->tensors + 1) * sizeof *x->trial);
@@ -110,16 +110,16 @@ static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_
     if (is_open(x) && x->passes_of_hulls++ >= 2) {
         GW_TRY(gw_lines_refine(&x->lines, most_weights, error));
     }
-    return run_pass(x, GW_HULL, forward, 0, error);
+    return run_pass(x, GW_HULL, forward, NULL, error);
 }
 
-/* Makes hulls forward and backward with better and better weights, as long as each round halves the
- * gap between plan and bound. */
+/* Makes hulls forward and backward with better and better weights, as long as each round closes a
+ * fifth of the gap between plan and bound. */
 static enum gw_status bound_from_below(struct search *x, size_t most_weights,
                                        struct gw_error *error) {
     double gap = INFINITY;
     for (size_t round = 0;
-         round < most_rounds && is_open(x) && x->best_time - x->proven_time < gap / 2; round++) {
+         round < most_rounds && is_open(x) && x->best_time - x->proven_time < 0.8 * gap; round++) {
         gap = x->best_time - x->proven_time;
         GW_TRY(pass_of_hulls(x, true, most_weights, error));
         GW_TRY(pass_of_hulls(x, false, most_weights, error));
@@ -127,22 +127,28 @@ static enum gw_status bound_from_below(struct search *x, size_t most_weights,
     return GW_OK;
 }
 
+static size_t widen(size_t pairs, size_t factor, size_t widest) {
+    return factor * pairs < widest ? factor * pairs : widest;
+}
+
 /*
  * Makes rounds of wider and wider fronts: hulls bound all plans and drop arcs, real fronts find
  * better plans, and stairs prove the optimum in the end.
  */
 static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
-    size_t widest = most_pairs / (x->tensors + 1);
+    size_t widest = most_pairs / (x->tensors + 1) / 2;
+    struct gw_widths widths = {.real = 4, .exact = 32, .stairs = 32};
     size_t weights = 12;
-    size_t stairs = 32;
     for (size_t round = 0; round < most_rounds && is_open(x); round++) {
         GW_TRY(bound_from_below(x, weights, error));
-        GW_TRY(run_pass(x, GW_REAL, true, stairs / 8, error));
+        GW_TRY(run_pass(x, GW_REAL, true, &widths, error));
         GW_TRY(pass_of_hulls(x, true, weights, error));
-        GW_TRY(run_pass(x, GW_REAL, false, stairs / 8, error));
-        GW_TRY(run_pass(x, GW_STAIR, false, stairs, error));
+        GW_TRY(run_pass(x, GW_REAL, false, &widths, error));
+        GW_TRY(run_pass(x, GW_STAIR, false, &widths, error));
         weights = 2 * weights < GW_MAX_WEIGHTS ? 2 * weights : GW_MAX_WEIGHTS;
-        stairs = 4 * stairs < widest ? 4 * stairs : widest;
+        widths = (struct gw_widths){.real = widen(widths.real, 2, widest),
+                                    .exact = widen(widths.exact, 32, widest),
+                                    .stairs = widen(widths.stairs, 4, widest)};
     }
     return GW_OK;
 }

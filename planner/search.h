@@ -5,6 +5,8 @@
 #ifndef GW_PLANNER_SEARCH_H
 #define GW_PLANNER_SEARCH_H
 
+#include <math.h>
+
 #include "planner/front.h"
 #include "planner/planner.h"
 
@@ -132,13 +134,21 @@ enum gw_front_kind {
     GW_FRONT_KINDS
 };
 
+/* A position where a beginning of a plan meets a rest. */
+struct gw_meeting {
+    size_t at;
+    struct gw_front_pair before, after;
+};
+
 struct gw_passes {
     struct gw_arcs arcs;
     size_t tensors;
-    struct gw_front *forward[GW_FRONT_KINDS];  /* [kind][tensors + 1]; no stairs */
+    struct gw_front *forward[GW_FRONT_KINDS];  /* [kind][tensors + 1] */
     struct gw_front *backward[GW_FRONT_KINDS]; /* [kind][tensors + 1] */
+    size_t exact_to, exact_from;               /* stairs are exact forward to the one position, and
+                                                  backward from the other one on */
+    struct gw_meeting meeting;                 /* of the last pass */
     double guess[GW_FRONT_KINDS];              /* see gw_front_squeeze */
-    bool stairs_known;                         /* whether there are stairs yet */
     struct gw_front scratch;
     struct gw_front run; /* pairs carried over one arc */
     size_t promised_capacity;
@@ -169,33 +179,43 @@ static inline void gw_passes_end(struct gw_passes *x) {
     }
 }
 
+/* Where a pass over all positions ends. */
+static inline struct gw_meeting gw_meeting_at_end(const struct gw_passes *x, bool forward) {
+    return (struct gw_meeting){.at = forward ? x->tensors : 0, .after = {-INFINITY, 0}};
+}
+
 /* Lower bound of all plans, before any pass. */
 double gw_passes_least(const struct gw_passes *x);
 
-/* Makes real forward fronts of at most `most` pairs that may lead to less than `limit`. */
-enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
-                               struct gw_error *error);
+/* The most pairs of a front. */
+struct gw_widths {
+    size_t real;   /* of real fronts, which are thinned to that */
+    size_t exact;  /* of stairs with which the ends grow, ... */
+    size_t stairs; /* ... and of those between, which are squeezed to that */
+};
+
+/* Makes real fronts that may lead to less than `limit`, from one end. */
+enum gw_status gw_pass_real(struct gw_passes *x, bool forward, const struct gw_widths *widths,
+                            double limit, struct gw_error *error);
 
 /*
- * Makes stairs or real backward fronts of at most `most` pairs that may lead to less than `limit`;
- * drops the arcs over which stairs have none. No plan that takes less than `limit` takes less
- * than *bound: INFINITY if there is none, and 0 if it was too much work to tell. The bound of
- * GW_REAL says nothing.
+ * Goes on with exact stairs that may lead to less than `limit`, from both ends, until they meet or
+ * have too many pairs; squeezes those between, from the last on. Drops the arcs over which there
+ * are none. No plan that takes less than `limit` takes less than *bound: INFINITY if there is none,
+ * and 0 if it was too much work to tell.
  */
-enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                                double limit, double *bound, struct gw_error *error);
+enum gw_status gw_pass_stairs(struct gw_passes *x, const struct gw_widths *widths, double limit,
+                              double *bound, struct gw_error *error);
 
 /* Gives back the memory of all fronts of a kind. */
 void gw_passes_forget(struct gw_passes *x, enum gw_front_kind kind);
 
 /*
- * A plan, as positions where groups end: from the last position back along the forward fronts, or
- * from the first on along the backward fronts, always over the arc that promises most. marks
- * [tensors + 1] comes in all 0, and is 1 + its choice where a group ends. Returns whether it got to
- * the end.
+ * Marks the plan that the last pass, which was of that kind, promises most of: from where its
+ * fronts meet back and on, always over the arc that promises most. marks [tensors + 1] comes in all
+ * 0, and is 1 + its choice where a group ends. Returns whether it got to both ends.
  */
-bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *marks);
-bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *marks);
+bool gw_passes_trace(struct gw_passes *x, enum gw_front_kind kind, size_t *marks);
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
