@@ -179,7 +179,7 @@ static inline void gw_passes_end(struct gw_passes *x) {
     }
 }
 
-/* Where a pass over all positions ends. */
+/* End of a pass over all positions. */
 static inline struct gw_meeting gw_meeting_at_end(const struct gw_passes *x, bool forward) {
     return (struct gw_meeting){.at = forward ? x->tensors : 0, .after = {-INFINITY, 0}};
 }
