@@ -47,6 +47,20 @@ static enum gw_status finish_codes(struct gw_worker *worker, struct gw_group_sta
     return memory->does->finish_encode(memory, &codes, &group->selection, error);
 }
 
+/* Decodes the aggregate. Results of a trainer on the host are decoded when they are delivered, in
+ * place of copies of it. */
+static enum gw_status decode_aggregate(struct gw_worker *worker, struct gw_group_state *group,
+                                       const struct gw_codes *codes, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    group->written = GW_WRITTEN_ALL;
+    if (memory->stream == NULL && worker->vectors.noise == NULL) {
+        group->aggregate_codes = *codes;
+        return GW_OK;
+    }
+    return memory->does->decode(memory, codes, group->slice->elements, 1, false,
+                                gw_worker_aggregate(worker, group), error);
+}
+
 static const struct gw_compression compress_whole = {
     .start = start_whole, .pack = finish_codes, .preset = start_whole};
 static const struct gw_compression compress_parts = {
@@ -69,11 +83,9 @@ static enum gw_status sum_halves(struct gw_worker *worker, struct gw_group_state
         group->compressor == &gw_compressor_bf16 ? GW_NUMBER_BF16 : GW_NUMBER_FP16;
     const struct gw_codes sums = codes_at(group, group->received.memory, 1, n);
     *bytes = bytes_of_codes(group, n);
-    group->written = GW_WRITTEN_ALL;
     GW_TRY(gw_allreduce(worker->communicator, type, group->sent.memory, group->received.memory, n,
                         error));
-    return worker->exchange.does->decode(&worker->exchange, &sums, n, 1, false,
-                                         gw_worker_aggregate(worker, group), error);
+    return decode_aggregate(worker, group, &sums, error);
 }
 
 /* ---- two phases ---------------------------------------------------------------------------- */
@@ -135,11 +147,9 @@ static enum gw_status gather_parts(struct gw_worker *worker, struct gw_group_sta
     size_t part = part_elements(worker, group);
     const struct gw_codes came = codes_at(group, group->received.memory, worker->workers, part);
     *bytes = bytes_of_codes(group, part);
-    group->written = GW_WRITTEN_ALL;
     GW_TRY(gw_allgather(worker->communicator, group->sent.memory, *bytes, group->received.memory,
                         error));
-    return worker->exchange.does->decode(&worker->exchange, &came, group->slice->elements, 1, false,
-                                         gw_worker_aggregate(worker, group), error);
+    return decode_aggregate(worker, group, &came, error);
 }
 
 /* ---- codes of all to all ------------------------------------------------------------------- */

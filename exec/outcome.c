@@ -21,13 +21,13 @@ static uint64_t hash_element(uint64_t hash, const float *aggregate, uint32_t ind
 }
 
 /* Hashes the elements that the group's exchange wrote, and their bits. */
-static enum gw_status checksum_aggregate(struct gw_worker *worker,
-                                         const struct gw_group_state *group, uint64_t *out,
-                                         struct gw_error *error) {
+static enum gw_status checksum_aggregate(struct gw_worker *worker, struct gw_group_state *group,
+                                         uint64_t *out, struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
     size_t count = group->listed_count;
     uint64_t hash = group->seed;
     void *copy = NULL;
+    gw_group_decode(worker, group);
     GW_TRY(memory->does->read(memory, gw_worker_aggregate(worker, group),
                               group->slice->elements * sizeof(float), &worker->dense_copy, &copy,
                               error));
@@ -120,7 +120,7 @@ static enum gw_status gather_outcomes(struct gw_outcome *outcome, struct gw_work
     struct gw_communicator *communicator = worker->hosts;
     size_t groups = worker->schedule->group_count;
     for (size_t g = 0; g < groups; g++) {
-        const struct gw_group_state *group = &worker->groups[g];
+        struct gw_group_state *group = &worker->groups[g];
         struct gw_group_outcome *own = &outcome->own[g];
         *own = (struct gw_group_outcome){.selected = group->selected, .all = group->all};
         if (with_checksums && !worker->serves) {

@@ -431,8 +431,9 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
     GW_TRY(gw_session_check_begun(session, false, error));
     memset(out, 0, gw_vectors_elements(session->schedule) * sizeof *out);
     for (size_t g = 0; g < session->schedule->group_count && !worker->serves; g++) {
-        const struct gw_group_state *group = &worker->groups[g];
+        struct gw_group_state *group = &worker->groups[g];
         const struct gw_slice *slice = group->slice;
+        gw_group_decode(worker, group);
         const float *residual =
             gw_way_keeps_residual(slice->way) ? gw_worker_residual(worker, group) : NULL;
         const float *from = vector == GW_GRADIENT   ? gw_worker_gradient(worker, group)

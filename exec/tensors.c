@@ -87,6 +87,23 @@ static void write_results(const struct gw_session_tensor *tensor, size_t first,
     }
 }
 
+/* Writes a tensor's results from the codes of its group's aggregate. */
+static void decode_results(const struct gw_session_tensor *tensor,
+                           const struct gw_group_state *group) {
+    enum { BLOCK = 4096 }; /* elements, which stay in a core's cache until they are rounded */
+    float decoded[BLOCK];
+    bool rounds = tensor->number != GW_NUMBER_FLOAT;
+    size_t block = rounds ? BLOCK : tensor->count;
+    for (size_t first = 0; first < tensor->count; first += block) {
+        size_t count = tensor->count - first < block ? tensor->count - first : block;
+        gw_decode_range(&group->aggregate_codes, tensor->first - group->slice->first + first, count,
+                        rounds ? decoded : tensor->result);
+        if (rounds) {
+            write_results(tensor, first, decoded, count);
+        }
+    }
+}
+
 /* Writes the elements that were sent; other results are zero. */
 static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
     const struct gw_slice *slice = group->slice;
@@ -117,7 +134,9 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
     }
     for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
-        if (tensor->result != NULL && tensor->number != GW_NUMBER_FLOAT) {
+        if (tensor->result != NULL && group->aggregate_codes.bytes != NULL) {
+            decode_results(tensor, group);
+        } else if (tensor->result != NULL && tensor->number != GW_NUMBER_FLOAT) {
             write_results(tensor, 0, aggregate + tensor->first, tensor->count);
         } else if (tensor->result != NULL) {
             GW_TRY(memory->does->copy(memory, tensor->result, aggregate + tensor->first,

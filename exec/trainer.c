@@ -21,14 +21,16 @@ static enum gw_status store_floats(const struct gw_session *session, bool adds, 
 }
 
 /*
- * Adds a gradient to the residual, or stores it, in blocks on the host. Where it adds, it zeroes
- * the result there, which may be the gradient's memory: only sent elements of a sparse aggregate
- * are written later, and the memory that was just read is still cached.
+ * Adds a gradient to the residual, or stores it, in blocks on the host. Of a compressor that
+ * selects, it zeroes the result there, which may be the gradient's memory: only sent elements are
+ * written later, and the memory that was just read is still cached.
  */
 static enum gw_status store_blocks(const struct gw_session *session,
-                                   const struct gw_session_tensor *tensor, bool adds,
+                                   const struct gw_session_tensor *tensor, const struct gw_way *way,
                                    const void *gradient, void *result, struct gw_error *error) {
     float *to = session->worker.vectors.residual + tensor->first;
+    bool adds = gw_way_keeps_residual(way);
+    bool zeroes = adds && gw_compressor_selects(way->compressor) && result != NULL;
     bool halves = tensor->number != GW_NUMBER_FLOAT;
     size_t bytes = gw_number_bytes(tensor->number);
     size_t block = !session->on_gpu && (adds || halves) ? BLOCK : tensor->count;
@@ -41,7 +43,7 @@ static enum gw_status store_blocks(const struct gw_session *session,
             values = decoded;
         }
         GW_TRY(store_floats(session, adds, to + first, values, size, error));
-        if (adds && result != NULL && !session->on_gpu) {
+        if (zeroes && !session->on_gpu) {
             memset((char *)result + first * bytes, 0, size * bytes);
         }
     }
@@ -55,12 +57,13 @@ static enum gw_status store_gradient(const struct gw_session *session,
     const struct gw_memory *memory = &session->worker.compute;
     const struct gw_schedule *schedule = session->schedule;
     float *to = session->worker.vectors.residual + tensor->first;
-    bool adds =
-        gw_way_keeps_residual(gw_schedule_way(schedule, &schedule->operations[tensor->backward]));
+    const struct gw_way *way = gw_schedule_way(schedule, &schedule->operations[tensor->backward]);
     if (gradient == NULL) {
-        return adds ? GW_OK : memory->does->clear(memory, to, tensor->count * sizeof *to, error);
+        return gw_way_keeps_residual(way)
+                   ? GW_OK
+                   : memory->does->clear(memory, to, tensor->count * sizeof *to, error);
     }
-    return store_blocks(session, tensor, adds, gradient, result, error);
+    return store_blocks(session, tensor, way, gradient, result, error);
 }
 
 /* ---- thresholds ---------------------------------------------------------------------------- */
@@ -258,6 +261,10 @@ enum gw_status gw_session_verify(struct gw_session *session, struct gw_error *er
 
 const float *gw_session_aggregate(const struct gw_session *session, size_t tensor) {
     const struct gw_session_tensor *of = &session->tensors[session->tensor_count - 1 - tensor];
-    const float *aggregate = session->worker.vectors.aggregate;
-    return aggregate == NULL ? NULL : aggregate + of->first;
+    const struct gw_worker *worker = &session->worker;
+    if (worker->serves) {
+        return NULL;
+    }
+    gw_group_decode(worker, &worker->groups[session->schedule->operations[of->backward].group]);
+    return worker->vectors.aggregate + of->first;
 }

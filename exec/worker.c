@@ -132,6 +132,14 @@ float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group
     return worker->vectors.aggregate + group->slice->first;
 }
 
+void gw_group_decode(const struct gw_worker *worker, struct gw_group_state *group) {
+    if (group->aggregate_codes.bytes != NULL) {
+        gw_decode(&group->aggregate_codes, group->slice->elements, 1,
+                  gw_worker_aggregate(worker, group));
+        group->aggregate_codes.bytes = NULL;
+    }
+}
+
 struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_group_state *group) {
     return (struct gw_task){.u = gw_worker_residual(worker, group),
                             .gradient = gw_worker_gradient(worker, group),

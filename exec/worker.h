@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "exec/exec.h"
+#include "kernels/codes.h"
 #include "kernels/gpu.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
@@ -82,6 +83,8 @@ struct gw_group_state {
     size_t first_of_sums;              /* of the residual of sums that this worker encodes */
 
     struct gw_buffer sent, received; /* as compression and the legs use them */
+    struct gw_codes aggregate_codes; /* in `received`: the aggregate, which is not decoded yet; of a
+                                      * trainer's session on the host */
     struct gw_buffer merged, pruned; /* likewise */
     struct gw_buffer presence;   /* on the host: float [layers], 1 for layers that any worker sent
                                   */
@@ -155,6 +158,9 @@ void gw_worker_close(struct gw_worker *worker);
 float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_state *group);
 const float *gw_worker_gradient(const struct gw_worker *worker, const struct gw_group_state *group);
 float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group_state *group);
+
+/* Decodes the group's aggregate if that is only in codes yet. */
+void gw_group_decode(const struct gw_worker *worker, struct gw_group_state *group);
 
 /* The compressor's task for the group. */
 struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_group_state *group);

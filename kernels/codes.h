@@ -55,6 +55,10 @@ enum gw_status gw_encode(const struct gw_task *task, bool takes, const struct gw
 /* out[0..n) = what n <= payloads * elements of the codes stand for. */
 void gw_decode(const struct gw_codes *codes, size_t n, size_t threads, float *out);
 
+/* out[0..n) = what the elements from `first` on stand for, first + n <= payloads * elements; by
+ * this thread. */
+void gw_decode_range(const struct gw_codes *codes, size_t first, size_t n, float *out);
+
 /*
  * sums[0..n) += what the first n <= elements of each payload stand for, the first payload's first:
  * ranks that hold the same payloads have the same sums, bit for bit.

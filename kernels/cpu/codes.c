@@ -247,24 +247,47 @@ struct decoding {
     float *out;
 };
 
+/* Decodes n elements of a step, of which `at` is the first: it may begin within a byte. */
+static void decode_step(const struct segment *segment, const struct gw_code_loops *loops, size_t at,
+                        size_t n, float *out) {
+    float whole[STEP];
+    size_t before = at % 8;
+    float *decoded = before == 0 ? out : whole;
+    loops->decode(codes_at(segment, at - before), before + n, scale_at(segment, at), decoded);
+    if (before > 0) {
+        memcpy(out, whole + before, n * sizeof *out);
+    }
+}
+
+void gw_decode_range(const struct gw_codes *codes, size_t first, size_t n, float *out) {
+    const struct gw_code_loops *loops = &gw_scan()->codes[gw_code_format_of(codes->compressor)];
+    for (size_t i = 0; i < n;) {
+        size_t at = (first + i) % codes->elements;
+        struct segment segment =
+            segment_at(codes, (first + i) / codes->elements, at / GW_SCAN_SEGMENT, codes->elements);
+        size_t step = step_of(&segment);
+        size_t end = segment.end - at < n - i ? segment.end : at + n - i;
+        while (at < end) {
+            size_t count = step - at % step < end - at ? step - at % step : end - at;
+            decode_step(&segment, loops, at, count, out + i);
+            at += count;
+            i += count;
+        }
+    }
+}
+
 static void decode_segment(size_t part, void *context) {
     const struct decoding *decoding = context;
-    const struct gw_codes *codes = decoding->codes;
-    size_t payload = part / segments_of(codes);
-    struct segment segment =
-        segment_at(codes, payload, part % segments_of(codes), used_of(codes, decoding->n, payload));
-    const struct gw_code_loops *loops = &gw_scan()->codes[gw_code_format_of(codes->compressor)];
-    size_t step = step_of(&segment);
-    for (size_t first = segment.first; first < segment.end; first += step) {
-        size_t n = segment.end - first < step ? segment.end - first : step;
-        loops->decode(codes_at(&segment, first), n, scale_at(&segment, first),
-                      decoding->out + payload * codes->elements + first);
-    }
+    size_t first = part * GW_SCAN_SEGMENT;
+    size_t left = decoding->n - first;
+    gw_decode_range(decoding->codes, first, left < GW_SCAN_SEGMENT ? left : GW_SCAN_SEGMENT,
+                    decoding->out + first);
 }
 
 void gw_decode(const struct gw_codes *codes, size_t n, size_t threads, float *out) {
     struct decoding decoding = {codes, n, out};
-    gw_parallel(codes->payloads * segments_of(codes), threads, decode_segment, &decoding);
+    size_t parts = (n + GW_SCAN_SEGMENT - 1) / GW_SCAN_SEGMENT;
+    gw_parallel(parts, threads, decode_segment, &decoding);
 }
 
 /* A step of the sums stays in the L1 cache while all payloads are added to it. */

@@ -256,6 +256,18 @@ static void free_step(struct step *step) {
     free(step->codes.bytes);
 }
 
+/* Decodes ranges of many lengths, which begin within blocks and bytes. */
+static void check_ranges(const struct step *step) {
+    float range[1001];
+    for (size_t first = 0, n = 1; first < step->task.n; first += n, n = 3 * n % 1001 + 1) {
+        n = n < step->task.n - first ? n : step->task.n - first;
+        gw_decode_range(&step->codes, first, n, range);
+        if (memcmp(range, step->decoded + first, n * sizeof *range) != 0) {
+            fail_step(step, "range", first);
+        }
+    }
+}
+
 static void run_on_host(struct step *step, size_t threads) {
     struct gw_memory host;
     assert_ok(gw_memory_open(&host, NULL, NULL));
@@ -271,6 +283,7 @@ static void run_on_host(struct step *step, size_t threads) {
             host.does->decode(&host, &step->codes, task.n, threads, false, step->decoded, NULL));
         assert_ok(host.does->decode(&host, &step->codes, step->elements, threads, true, step->sums,
                                     NULL));
+        check_ranges(step);
     }
     gw_memory_close(&host);
 }
