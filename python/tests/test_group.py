@@ -66,3 +66,22 @@ def test_small_halves_vanish_if_they_are_divided_first(rank: int) -> None:
     small = torch.full((8,), 1e-7, dtype=torch.float16)
     assert not lent_sum(lent, small / RANKS).any()
     assert (lent_sum(lent, small).float() / RANKS - 1e-7).abs().max() < 3e-8
+
+
+@on_all_ranks(ranks=2)
+def test_two_ranks_get_the_bits_of_gloo(rank: int) -> None:
+    """Two ranks swap what they have and add it themselves."""
+    functions = (lent := LentGroup(dist.group.WORLD)).functions
+    for number in NUMBERS:
+        for count in (1, 2, 10007):
+            drawn = torch.randn(count, generator=torch.Generator().manual_seed(rank))
+            own = drawn.to(number)
+            expected = own.clone()
+            dist.all_reduce(expected)
+            assert torch.equal(lent_sum(lent, own), expected)
+            both, size = torch.empty(2 * count, dtype=number), count * number.itemsize
+            addresses = own.data_ptr(), size, both.data_ptr()
+            assert not functions.allgather(functions.context, *addresses)
+            parts = [torch.empty_like(own) for _ in range(2)]
+            dist.all_gather(parts, own)
+            assert torch.equal(both, torch.cat(parts))

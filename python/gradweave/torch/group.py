@@ -22,7 +22,8 @@ from gradweave._library import BadInput
 _threads = threading.local()
 NUMBERS = (torch.float32, torch.bfloat16, torch.float16)  # enum gradweave_number
 _WHOLE = 1  # the context of the group itself; its parts have larger ones
-_OVERDUE = 1  # the tag of a message that nobody sends; sessions' tags are larger
+_OVERDUE = 1  # the tag of a message that nobody sends; sessions' tags are 2 to 5
+_SWAPPED = 6  # the tag of parts of collectives
 
 
 def _stay() -> None:
@@ -211,14 +212,45 @@ class LentGroup:
 
     # ---- collectives ----------------------------------------------------------------------------
 
+    def _swap(self, group, sent: list[torch.Tensor], received: list[torch.Tensor]) -> None:
+        """Sends a part to each rank and receives one from each; the own parts stay as they are.
+
+        gloo's alltoall, and its allgather of two ranks, send before they receive. Where a rank is
+        late, its note that it can receive then stands behind its own data, and the link carries
+        one direction after the other.
+
+        The last element is a message of its own, for which this waits first: where a connection
+        closes, gloo tells receives that have not begun, but not the one that is under way.
+        """
+        started = []
+        for start, tensors in ((dist.irecv, received), (dist.isend, sent)):
+            for rank, tensor in enumerate(tensors):
+                if rank != dist.get_rank(group):
+                    name = global_rank(group, rank)
+                    pieces = tensor.split(max(1, tensor.numel() - 1))
+                    works = [start(one, name, group=group, tag=_SWAPPED) for one in pieces]
+                    started += works[::-1]
+        for work in started:
+            work.wait()
+
     def _allreduce(self, group, number, send, receive, count) -> None:
-        sums = view(receive, count, NUMBERS[number])
-        sums.copy_(view(send, count, NUMBERS[number]))
-        dist.all_reduce(sums, group=group)
+        """Two ranks swap all they have, in the time that halves of it and their sums would take."""
+        own, sums = (view(address, count, NUMBERS[number]) for address in (send, receive))
+        if dist.get_world_size(group) == 2:
+            self._swap(group, [own] * 2, [sums] * 2)
+            sums.add_(own)
+        else:
+            sums.copy_(own)
+            dist.all_reduce(sums, group=group)
 
     def _allgather(self, group, send, size, receive) -> None:
-        whole = _bytes(receive, dist.get_world_size(group) * size)
-        dist.all_gather_into_tensor(whole, _bytes(send, size), group=group)
+        own, ranks = _bytes(send, size), dist.get_world_size(group)
+        if ranks == 2:
+            parts = _parts(receive, size, group)
+            self._swap(group, [own] * 2, parts)
+            parts[dist.get_rank(group)].copy_(own)
+        else:
+            dist.all_gather_into_tensor(_bytes(receive, ranks * size), own, group=group)
 
     def _broadcast(self, group, root, data, size) -> None:
         dist.broadcast(_bytes(data, size), global_rank(group, root), group=group)
@@ -232,8 +264,10 @@ class LentGroup:
         dist.scatter(_bytes(receive, size), parts, global_rank(group, root), group=group)
 
     def _alltoall(self, group, send, size, receive) -> None:
-        size *= dist.get_world_size(group)
-        dist.all_to_all_single(_bytes(receive, size), _bytes(send, size), group=group)
+        sent, received = _parts(send, size, group), _parts(receive, size, group)
+        self._swap(group, sent, received)
+        rank = dist.get_rank(group)
+        received[rank].copy_(sent[rank])
 
     # ---- messages -------------------------------------------------------------------------------
 
