@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from test_torch import assert_equal_on_ranks, flat, loss_of, network, train  # n
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave import GradweaveError  # noqa: E402
+from gradweave.torch.hook import HookState, _Exchange  # noqa: E402
 
 CAP = 500  # bytes: three buckets of the network's
 DENSE = 2  # iterations before the first that is compressed
@@ -402,3 +404,45 @@ def test_reentrant_checkpoints_end_no_iteration(rank: int) -> None:
         train(ddp, rank, 8, model)
         state.close()
     torch.testing.assert_close(flat(repeated), flat(plain), rtol=1e-5, atol=1e-6)
+
+
+class _Recorded:
+    """A session of two ranks that keeps what it was handed, in place of exchanging it."""
+
+    ranks = 2
+
+    def __init__(self) -> None:
+        self.gradients: list[torch.Tensor] = []
+
+    def begin(self) -> None:
+        pass
+
+    def ready(self, _index: int, gradient: torch.Tensor) -> None:
+        self.gradients.append(gradient.float())
+
+    def wait(self) -> None:
+        pass
+
+    def residual(self) -> list[torch.Tensor]:
+        return [torch.full((3,), 0.125)]
+
+
+def test_residuals_lose_nothing_in_gradients_of_16_bits():
+    """At 256 bfloat16 has steps of 2: what is smaller stays for later iterations."""
+    parameter = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+    exchange = _Exchange.__new__(_Exchange)
+    exchange._session = session = _Recorded()
+    exchange._parameters, exchange._numbers = [parameter], {parameter: 0}
+    exchange._missing, exchange._travelling, exchange._names = set(), [], {}
+    bucket = SimpleNamespace(
+        parameters=lambda: [parameter], buffer=lambda: torch.full((3,), 256.0).bfloat16()
+    )
+    state = HookState("topk", 1, None, 0, None, density=0.1, compressor=None, exchange=None)
+    before = torch.tensor([0.3, 1.0, 8.2])
+    state._residuals[parameter] = before.clone()
+    exchange.send(bucket, state._residuals)
+    sent = session.gradients[0] / 2
+    assert torch.equal(sent + state._residuals[parameter], 128 + before)
+    exchange.close = lambda: None
+    state._close_exchange(exchange)
+    assert torch.equal(sent + state._residuals[parameter], 128.125 + before)

@@ -74,7 +74,8 @@ class _Exchange:
     ) -> torch.futures.Future:
         """Sends a bucket's gradients, and with them their residuals of other sessions.
 
-        Takes those out of `residuals`. The future is done once all parameters have come.
+        Takes those out of `residuals`, but for what gradients of 16 bits cannot hold. The future is
+        done once all parameters have come.
         """
         if not self._missing:
             self._session.begin()
@@ -88,7 +89,10 @@ class _Exchange:
                 raise self._changed("also got", parameter)
             left = residuals.pop(parameter, None)
             if left is not None:
-                gradient.add_(left, alpha=self._session.ranks)  # as the session keeps means
+                total = gradient + left * self._session.ranks  # as the session keeps means
+                gradient.copy_(total)
+                rest = (total - gradient) / self._session.ranks  # of floats of 16 bits
+                residuals.update({parameter: rest} if rest.any() else {})
             self._session.ready(self._numbers[parameter], gradient)
             self._missing.remove(parameter)
         if not self._missing:
@@ -204,7 +208,8 @@ class HookState:
         )
 
     def _close_exchange(self, exchange: _Exchange) -> None:
-        self._residuals.update(exchange.residuals())
+        for parameter, residual in exchange.residuals().items():
+            self._residuals[parameter] = residual.add_(self._residuals.get(parameter, 0))
         exchange.close()
 
     def _check(self, bucket: dist.GradBucket) -> None:
