@@ -71,8 +71,4 @@ GW_ON_BOTH static inline float gw_fp16_value(uint16_t code) {
     return gw_float_of(bits | (uint32_t)(code & 0x8000u) << 16);
 }
 
-/* Codes of values, and values of codes, of a type of halves. */
-void gw_halves_encode(enum gw_number_type type, const float *values, size_t count, uint16_t *out);
-void gw_halves_decode(enum gw_number_type type, const uint16_t *codes, size_t count, float *out);
-
 #endif

@@ -77,9 +77,6 @@ double gw_sum_of_segments(const double *segments, size_t count);
 /* The sum of |values|; NaN if and only if a value is NaN. */
 double gw_sum_magnitudes(const float *values, size_t n);
 
-/* The sum of the values' squares. */
-double gw_sum_squares(const float *values, size_t n);
-
 /* ---- the order of sums: factors of matrices -------------------------------------------------- */
 
 /*

@@ -65,4 +65,8 @@ void gw_decode_range(const struct gw_codes *codes, size_t first, size_t n, float
  */
 void gw_decode_add(const struct gw_codes *codes, size_t n, size_t threads, float *sums);
 
+/* Codes of values, a NaN's too, and values of codes, of a type of halves. */
+void gw_halves_encode(enum gw_number_type type, const float *values, size_t count, uint16_t *out);
+void gw_halves_decode(enum gw_number_type type, const uint16_t *codes, size_t count, float *out);
+
 #endif

@@ -238,6 +238,9 @@ struct gw_bounds {
 enum gw_status gw_find_bounds(const float *u, size_t n, const size_t *ks, size_t count,
                               struct gw_bounds *out, struct gw_error *error);
 
+/* The sum of the values' squares. */
+double gw_sum_squares(const float *values, size_t n);
+
 /* ---- instruction sets ---------------------------------------------------------------------- */
 
 /* The sum of |u|: one pass over memory, to compare other passes with. */

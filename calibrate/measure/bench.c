@@ -174,14 +174,6 @@ static enum gw_status find_kept_energy(struct run *run, double *share, struct gw
     return status;
 }
 
-static double energy_of_values(const float *values, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)values[i] * values[i];
-    }
-    return sum;
-}
-
 /* The same of factors p with orthonormal columns and q: p q^T has the energy of q. */
 static enum gw_status find_energy_of_factors(struct run *run, double *share,
                                              struct gw_error *error) {
@@ -196,7 +188,7 @@ static enum gw_status find_energy_of_factors(struct run *run, double *share,
         void *read = NULL;
         status = memory->does->read(memory, vectors[i], counts[i] * sizeof **vectors, &copy, &read,
                                     error);
-        energies[i] = status == GW_OK ? energy_of_values(read, counts[i]) : 0;
+        energies[i] = status == GW_OK ? gw_sum_squares(read, counts[i]) : 0;
     }
     gw_buffer_free(&copy);
     *share = energies[0] > 0 ? (energies[1] + energies[2]) / energies[0] : 1;

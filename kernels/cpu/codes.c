@@ -311,3 +311,17 @@ void gw_decode_add(const struct gw_codes *codes, size_t n, size_t threads, float
     struct decoding decoding = {codes, n, sums};
     gw_parallel(segments_of(codes), threads, add_segment, &decoding);
 }
+
+/* ---- halves alone ---------------------------------------------------------------------------- */
+
+static const struct gw_code_loops *loops_of_halves(enum gw_number_type type) {
+    return &gw_scan()->codes[type == GW_NUMBER_BF16 ? GW_BF16 : GW_FP16];
+}
+
+void gw_halves_encode(enum gw_number_type type, const float *values, size_t count, uint16_t *out) {
+    loops_of_halves(type)->encode(values, count, 1, 0, 0, out);
+}
+
+void gw_halves_decode(enum gw_number_type type, const uint16_t *codes, size_t count, float *out) {
+    loops_of_halves(type)->decode(codes, count, 1, out);
+}
