@@ -43,9 +43,9 @@ typedef ints marks; /* -1 in marked lanes, 0 in others */
 #define signs_as_bits(values) (uint32_t) _mm256_movemask_ps(values)
 #define load_halves(halves)                                                                        \
     _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(halves)))
-#define store_halves(to, values)                                                                   \
-    _mm_storeu_si128((__m128i *)(void *)(to),                                                      \
-                     _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
+#define halves_of(values) _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define store_halves(to, values) _mm_storeu_si128((__m128i *)(void *)(to), halves_of(values))
+#define stream_halves(to, values) _mm_stream_si128((__m128i *)(void *)(to), halves_of(values))
 #define count_marked(counts, marked) ((counts) - (marked))
 
 /* Adds the magnitudes of marked floats to two vectors of sums. */

@@ -43,10 +43,10 @@ typedef __mmask16 marks;
 #define signs_as_bits(values) (uint32_t) _mm512_movepi32_mask((__m512i)(values))
 #define load_halves(halves)                                                                        \
     _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(halves)))
-#define store_halves(to, values)                                                                   \
-    _mm256_storeu_si256(                                                                           \
-        (__m256i *)(void *)(to),                                                                   \
-        _mm512_maskz_cvtps_ph(0xffff, values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
+#define halves_of(values)                                                                          \
+    _mm512_maskz_cvtps_ph(0xffff, values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define store_halves(to, values) _mm256_storeu_si256((__m256i *)(void *)(to), halves_of(values))
+#define stream_halves(to, values) _mm256_stream_si256((__m256i *)(void *)(to), halves_of(values))
 #define count_marked(counts, marked)                                                               \
     (ints)                                                                                         \
         _mm512_mask_sub_epi32((__m512i)(counts), marked, (__m512i)(counts), _mm512_set1_epi32(-1))

@@ -21,7 +21,8 @@ TARGET static int32_t find_largest(const float *u, size_t n) {
  */
 #define ENCODER(format, type, divisor_of_scale, code_of, VECTORS)                                  \
     TARGET static void encode_##format(const float *restrict from, size_t n, float scale,          \
-                                       uint32_t first, uint64_t key, void *restrict codes) {       \
+                                       uint32_t first, uint64_t key, bool streams,                 \
+                                       void *restrict codes) {                                     \
         type *to = codes;                                                                          \
         size_t i = 0;                                                                              \
         divisor_of_scale VECTORS for (; i < n; i++) {                                              \
@@ -55,6 +56,9 @@ TARGET static int32_t find_largest(const float *u, size_t n) {
 typedef floats floats_in_memory __attribute__((aligned(4), may_alias));
 #define FLOATS_AT(place) (*(floats_in_memory *)(void *)(place))
 #define ENCODE_HALVES                                                                              \
+    for (; streams && (uintptr_t)to % (2 * LANES) == 0 && i + LANES <= n; i += LANES) {            \
+        stream_halves(to + i, load_floats(from + i));                                              \
+    }                                                                                              \
     for (; i + LANES <= n; i += LANES) {                                                           \
         store_halves(to + i, load_floats(from + i));                                               \
     }
@@ -94,7 +98,7 @@ DECODERS(fp8, uint8_t, gw_fp8_value(of[i], scale), NO_VECTORS)
 
 /* Codes of a block in bytes, and then in halves of bytes. */
 TARGET static void encode_qsgd(const float *restrict from, size_t n, float scale, uint32_t first,
-                               uint64_t key, void *restrict codes) {
+                               uint64_t key, bool streams, void *restrict codes) {
     uint8_t *to = codes;
     uint8_t whole[GW_QSGD_BLOCK + 1];
     float divisor = gw_code_divisor(scale);
@@ -115,7 +119,7 @@ TARGET static void encode_qsgd(const float *restrict from, size_t n, float scale
 DECODERS(qsgd, uint8_t, gw_qsgd_value(of[i / 2] & 15, scale), DECODE_PAIRS)
 
 TARGET static void encode_onebit(const float *restrict from, size_t n, float scale, uint32_t first,
-                                 uint64_t key, void *restrict codes) {
+                                 uint64_t key, bool streams, void *restrict codes) {
     uint8_t *to = codes;
     size_t i = 0;
     ENCODE_SIGNS

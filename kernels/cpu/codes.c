@@ -1,11 +1,20 @@
 /* Codes on a processor: segments of payloads are shared among threads. */
 #include "kernels/codes.h"
 
+#include <stdatomic.h>
+
 #include "core/system.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"
 
-enum { STEP = 1024 }; /* elements of a code without blocks that stay in the L1 cache */
+enum {
+    STEP = 1024, /* elements that stay in the L1 cache: of a code without blocks, or whole blocks */
+    SMALLEST_BLOCK = 256
+};
+
+/* Bytes of halves that no cache holds until they are sent: from there on they are written past the
+ * caches, which spares reading the memory that they go to. */
+static const uint64_t streamed_bytes = 32 << 20;
 
 enum gw_code_format gw_code_format_of(const struct gw_compressor *compressor) {
     static const struct gw_compressor *const formats[GW_CODE_FORMATS] = {
@@ -72,7 +81,7 @@ struct encoding {
     enum gw_code_format format;
     float *from;           /* the vector that is encoded */
     const float *gradient; /* [n] that is added to it first; NULL: none */
-    bool takes;
+    bool takes, streams;
     uint64_t key;     /* of lots */
     int32_t *largest; /* [payload, segment]: magnitude */
     double *sums;     /* onebit: [payload, piece of GW_SUM_SEGMENT elements] of magnitudes */
@@ -109,7 +118,7 @@ static void encode_step(const struct encoding *encoding, const struct segment *s
                         size_t first, size_t n, float scale) {
     const struct gw_code_loops *loops = &gw_scan()->codes[encoding->format];
     size_t from = segment->payload * segment->codes->elements + first;
-    loops->encode(encoding->from + from, n, scale, (uint32_t)from, encoding->key,
+    loops->encode(encoding->from + from, n, scale, (uint32_t)from, encoding->key, encoding->streams,
                   codes_at(segment, first));
     if (encoding->takes) {
         loops->add(codes_at(segment, first), n, -scale, encoding->from + from);
@@ -117,27 +126,44 @@ static void encode_step(const struct encoding *encoding, const struct segment *s
 }
 
 /* Leaves a block that has a NaN or, with a scale, an infinity as it is. */
+static void encode_block(const struct encoding *encoding, const struct segment *segment,
+                         size_t first, size_t n, int32_t largest) {
+    float scale = gw_code_scale(encoding->format, largest);
+    if (is_bad(encoding, largest)) {
+        return;
+    }
+    if (encoding->out->compressor->code.scale_bytes > 0) {
+        memcpy(segment->scales + first / step_of(segment) * sizeof scale, &scale, sizeof scale);
+    }
+    encode_step(encoding, segment, first, n, scale);
+}
+
+/* Reads several blocks before the first of them is encoded, whose scale is then there; where a
+ * gradient is added, which takes longer than scales do, each block in turn. */
 static void encode_segment(size_t part, void *context) {
     const struct encoding *encoding = context;
     struct segment segment = segment_of(encoding, part);
-    const struct gw_code *code = &encoding->out->compressor->code;
-    size_t step = step_of(&segment);
+    size_t before = segment.payload * encoding->out->elements;
+    size_t block = step_of(&segment);
+    size_t step = encoding->gradient == NULL ? STEP : block;
     int32_t all = 0;
     for (size_t first = segment.first; first < segment.end; first += step) {
-        size_t n = segment.end - first < step ? segment.end - first : step;
-        int32_t largest =
-            add_gradient(encoding, segment.payload * encoding->out->elements + first, n);
-        all = largest > all ? largest : all;
-        if (is_bad(encoding, largest)) {
-            continue;
+        size_t end = segment.end - first < step ? segment.end : first + step;
+        int32_t largest[STEP / SMALLEST_BLOCK];
+        for (size_t at = first; at < end; at += block) {
+            int32_t *own = &largest[(at - first) / block];
+            *own = add_gradient(encoding, before + at, end - at < block ? end - at : block);
+            all = *own > all ? *own : all;
         }
-        float scale = gw_code_scale(encoding->format, largest);
-        if (code->scale_bytes > 0) {
-            memcpy(segment.scales + first / step * sizeof scale, &scale, sizeof scale);
+        for (size_t at = first; at < end; at += block) {
+            encode_block(encoding, &segment, at, end - at < block ? end - at : block,
+                         largest[(at - first) / block]);
         }
-        encode_step(encoding, &segment, first, n, scale);
     }
     encoding->largest[part] = all;
+    if (encoding->streams) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
 }
 
 /* onebit, whose scale needs the sum of all magnitudes of a payload first */
@@ -209,14 +235,16 @@ enum gw_status gw_encode(const struct gw_task *task, bool takes, const struct gw
                          struct gw_error *error) {
     bool residual = out->compressor->code.residual;
     size_t parts = out->payloads * segments_of(out);
-    struct encoding encoding = {.task = task,
-                                .out = out,
-                                .format = gw_code_format_of(out->compressor),
-                                .from = task->u,
-                                .gradient = residual ? task->gradient : NULL,
-                                .takes = takes && residual,
-                                .key = gw_code_key(task),
-                                .pieces = segments_of(out) * (GW_SCAN_SEGMENT / GW_SUM_SEGMENT)};
+    struct encoding encoding = {
+        .task = task,
+        .out = out,
+        .format = gw_code_format_of(out->compressor),
+        .from = task->u,
+        .gradient = residual ? task->gradient : NULL,
+        .takes = takes && residual,
+        .streams = out->payloads * gw_code_bytes(out->compressor, out->elements) >= streamed_bytes,
+        .key = gw_code_key(task),
+        .pieces = segments_of(out) * (GW_SCAN_SEGMENT / GW_SUM_SEGMENT)};
     if (!residual && task->gradient != NULL) {
         encoding.from = (float *)(uintptr_t)task->gradient; /* without a residual, only read */
     }
@@ -319,7 +347,7 @@ static const struct gw_code_loops *loops_of_halves(enum gw_number_type type) {
 }
 
 void gw_halves_encode(enum gw_number_type type, const float *values, size_t count, uint16_t *out) {
-    loops_of_halves(type)->encode(values, count, 1, 0, 0, out);
+    loops_of_halves(type)->encode(values, count, 1, 0, 0, false, out);
 }
 
 void gw_halves_decode(enum gw_number_type type, const uint16_t *codes, size_t count, float *out) {

@@ -45,9 +45,10 @@ static inline void gw_scan_add_lanes(double *sums, const double *more) {
 
 /* Loops over elements that share a scale (kernels/codes.h). Codes begin with a whole byte. */
 struct gw_code_loops {
-    /* `first` is the index of from[0]; index and key decide by lot. */
+    /* `first` is the index of from[0]; index and key decide by lot. With `streams` fp16 writes past
+     * the caches; a fence must follow before another thread reads. */
     void (*encode)(const float *from, size_t n, float scale, uint32_t first, uint64_t key,
-                   void *codes);
+                   bool streams, void *codes);
     void (*decode)(const void *codes, size_t n, float scale, float *out);
     /* sums[i] += scale times code; of a negative scale: minus what encode() wrote with the positive
      */

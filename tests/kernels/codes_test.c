@@ -141,6 +141,32 @@ TEST(halves_round_to_the_nearest) {
     free(u);
 }
 
+/* Payloads that no cache holds are written past the caches where they are aligned. */
+TEST(large_payloads_are_coded_as_small_ones) {
+    const size_t n = (32 << 20) / sizeof(uint16_t) + 1000001;
+    float *u = allocate(n, sizeof *u);
+    uint16_t *codes = allocate(n + 64, sizeof *codes), *expected = allocate(n, sizeof *expected);
+    struct gw_random *random = random_stream(3);
+    struct gw_workspace workspace = {0};
+    for (size_t i = 0; i < n; i++) {
+        u[i] = i < 4096 ? (float)gw_random_normal(random, 1) : u[i - 4096] * 0.9f;
+    }
+    for (size_t f = 0; f < 2; f++) {
+        gw_halves_encode(f == 0 ? GW_NUMBER_BF16 : GW_NUMBER_FP16, u, n, expected);
+        for (size_t offset = 0; offset <= 18; offset += 6) {
+            const struct gw_task task = {
+                .gradient = u, .n = n, .threads = 2, .workspace = &workspace};
+            const struct gw_codes large = {formats[f], 1, n, codes + offset};
+            assert_ok(gw_encode(&task, true, &large, NULL));
+            assert_memory_equal(codes + offset, expected, n * sizeof *codes);
+        }
+    }
+    gw_workspace_free(&workspace);
+    free(expected);
+    free(codes);
+    free(u);
+}
+
 /* ---- by lot ---------------------------------------------------------------------------------- */
 
 /*
