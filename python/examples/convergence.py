@@ -8,9 +8,10 @@ again. What the runs come to, learnt.py says.
 
 A way is one of gradweave's pipelines, or `torch-ddp`, `torch-fp16` and `torch-powersgd`:
 DistributedDataParallel, and its hooks; or `mixed`, `mixed:0.95` and `mixed:0.99`: the optimal plan
-of --choices for each group, which keeps at least such a share of a gradient's energy. Each run
-begins with the same parameters on all ranks, and another seed has other parameters and batches. One
-process more than workers is needed by pipelines with a server.
+of --choices for each group, which keeps at least such a share of a gradient's energy; or PowerSGD
+by another rank, as `powersgd:2`. Each run begins with the same parameters on all ranks, and another
+seed has other parameters and batches. One process more than workers is needed by pipelines with a
+server.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from gradweave._library import has_server
 from gradweave.torch import GradientRecorder, Recorder, calibrate
 from gradweave.torch.distributed import check_equal
 from networks import MOMENTUM, NETWORKS, Batch
-from ways import HOOKS, MIXED, Ddp, Live, Watch, correct_momentum, selects
+from ways import CHOSEN, HOOKS, MIXED, RANKS, Ddp, Live, Watch, correct_momentum, selects
 
 # ---- a run ---------------------------------------------------------------------------------------
 
@@ -53,7 +54,7 @@ class Run:
 
     @property
     def served(self) -> bool:
-        return self.way not in (*HOOKS, *MIXED) and has_server(self.way)
+        return self.way not in (*HOOKS, *CHOSEN) and has_server(self.way)
 
     def stages(self) -> list[tuple[int, float]]:
         """How many iterations have which density, as in Deep Gradient Compression (section 3.3)."""
@@ -406,6 +407,8 @@ def options_of(asked: argparse.Namespace, way: str, density: float) -> dict:
     if way in MIXED:
         keep = float(way.partition(":")[2] or 0)
         return {"policy": "optimal", "choices": asked.choices.split(","), "keep": keep}
+    if way in RANKS:
+        return {"policy": "optimal", "choices": [way]}
     return {"algorithm": way, "density": density if selects(way) else 0.001}
 
 
@@ -485,7 +488,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         epilog=rest,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    every = [*HOOKS, *algorithms(), *MIXED]
+    every = [*HOOKS, *algorithms(), *CHOSEN]
 
     def names(known: list[str]) -> Callable[[str], list[str]]:
         def split(given: str) -> list[str]:

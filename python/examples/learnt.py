@@ -28,7 +28,7 @@ from pathlib import Path
 import gradweave
 from convergence import Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
-from ways import DENSE, HOOKS, MIXED, selects
+from ways import CHOSEN, DENSE, HOOKS, selects
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
 Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
@@ -74,7 +74,7 @@ def reached(run: dict, share: float) -> dict | None:
 
 def is_plain(run: Run) -> bool:
     """Returns whether `compare` predicts the run."""
-    return (run.momentum, run.warm_up) == ("plain", 0) and run.way not in (*HOOKS, *MIXED)
+    return (run.momentum, run.warm_up) == ("plain", 0) and run.way not in (*HOOKS, *CHOSEN)
 
 
 def goals_of(found: Kinds) -> dict[Case, float]:
@@ -105,7 +105,7 @@ def write_accuracy(asked: argparse.Namespace, found: Kinds) -> None:
         network = NETWORKS[case[0]]
         trainings = []
         for run, each in found.items():
-            is_plain_way = (run.momentum, run.warm_up) == ("plain", 0) and run.way not in MIXED
+            is_plain_way = (run.momentum, run.warm_up) == ("plain", 0) and run.way not in CHOSEN
             if case_of(run) != case or not is_plain_way:
                 continue
             training = {
@@ -200,7 +200,7 @@ def simulate(
 
 
 def forecast(asked: argparse.Namespace, run: Run, each: list[dict]) -> Forecast:
-    if run.way in (*HOOKS, *MIXED) and run.way != "torch-ddp":
+    if run.way in (*HOOKS, *CHOSEN) and run.way != "torch-ddp":
         return Forecast()
     model = model_of(asked.folder, run.network, run.workers)
     cluster = Path(cluster_of(asked, run.network, run.workers))

@@ -24,7 +24,7 @@ import learnt
 from convergence import Run, cluster_of, gradients_of, model_of
 from learnt import Case, Forecast, Kinds, case_of, plain_runs
 from networks import NETWORKS
-from ways import DENSE, MIXED, selects
+from ways import CHOSEN, DENSE, selects
 
 GROUPS = ("all", "distinct", "compressed", "codes")  # of ways
 ALIKE = ("torch-ddp", "p-sgd", "ddp", "mg-wfbp", "ps")  # these learn what `dense` learns
@@ -43,11 +43,11 @@ class Table:
             return False
         if self.ways == "compressed":
             return selects(run.way)
-        is_code = run.way not in (*DENSE, *MIXED) and not selects(run.way)
+        is_code = run.way not in (*DENSE, *CHOSEN, "powersgd") and not selects(run.way)
         if self.ways == "codes":
             return is_code
         if self.ways == "distinct":
-            return run.way not in (*ALIKE, *MIXED) and not is_code
+            return run.way not in (*ALIKE, *CHOSEN) and not is_code
         return self.ways == "all" or run.way in self.ways.split(",")
 
 

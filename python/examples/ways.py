@@ -17,12 +17,14 @@ from gradweave.torch import distribute
 
 HOOKS = ("torch-ddp", "torch-fp16", "torch-powersgd")
 MIXED = ("mixed", "mixed:0.95", "mixed:0.99")  # ways by group that keep so much of the energy
+RANKS = ("powersgd:1", "powersgd:2", "powersgd:8")  # others than 4
+CHOSEN = (*MIXED, *RANKS)  # by plans of choices
 DENSE = (*HOOKS, "dense", "p-sgd", "ddp", "mg-wfbp", "ps")
 
 
 def selects(way: str) -> bool:
     """Returns whether the way sends a share of the elements, by a density."""
-    return way not in (*HOOKS, *MIXED) and is_sparse(way)
+    return way not in (*HOOKS, *CHOSEN) and is_sparse(way)
 
 
 class Ddp:
