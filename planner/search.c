@@ -17,9 +17,10 @@ static const size_t most_pairs = 45000000; /* in the fronts of one pass */
 
 struct search {
     const struct gw_mix *choices;
-    double weight_s; /* of the energy that a plan loses, see gw_arcs_open */
-    double equal;    /* share of its time by which a plan may miss the best; 0: of those that miss
-                        it by rounding, one with the fewest groups is searched for */
+    double weight_s;   /* of the energy that a plan loses, see gw_arcs_open */
+    double equal;      /* share of its time by which a plan may miss the best; 0: of those that miss
+                          it by rounding, one with the fewest groups is searched for */
+    double worthwhile; /* round of hulls: leaves less than that share of the gap */
     double most_work;
     size_t tensors;
     struct gw_passes passes;
@@ -113,13 +114,14 @@ static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_
     return run_pass(x, GW_HULL, forward, NULL, error);
 }
 
-/* Makes hulls forward and backward with better and better weights, as long as each round closes a
- * fifth of the gap between plan and bound. */
+/* Makes hulls forward and backward with better and better weights, as long as each round closes
+ * enough of the gap between plan and bound. */
 static enum gw_status bound_from_below(struct search *x, size_t most_weights,
                                        struct gw_error *error) {
     double gap = INFINITY;
     for (size_t round = 0;
-         round < most_rounds && is_open(x) && x->best_time - x->proven_time < 0.8 * gap; round++) {
+         round < most_rounds && is_open(x) && x->best_time - x->proven_time < x->worthwhile * gap;
+         round++) {
         gap = x->best_time - x->proven_time;
         GW_TRY(pass_of_hulls(x, true, most_weights, error));
         GW_TRY(pass_of_hulls(x, false, most_weights, error));
@@ -181,6 +183,7 @@ enum gw_status gw_search_best(const struct gw_mix *choices, double weight_s, dou
     struct search x = {.choices = choices,
                        .weight_s = weight_s,
                        .equal = equal,
+                       .worthwhile = choices->count == 1 ? 0.5 : 0.8, /* as fronts are larger */
                        .most_work = choices->count == 1
                                         ? most_work
                                         : most_work_of_choices + most_work_of_an_arc * arcs,
