@@ -14,7 +14,7 @@ const char *gw_picture_title(const struct gw_scenario *scenario,
     if (!gw_axis_varies(values, GW_AXIS_WORKERS)) {
         (void)snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
     }
-    if (!gw_axis_varies(values, GW_AXIS_DENSITY)) {
+    if (scenario->density > 0 && !gw_axis_varies(values, GW_AXIS_DENSITY)) {
         (void)snprintf(density, sizeof density, ", density %g", scenario->density);
     }
     (void)snprintf(out, GW_TITLE_SIZE, "%.80s on %.80s%s%s: %s", scenario->model->name,

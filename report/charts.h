@@ -9,7 +9,7 @@
 #include "traces/traces.h"
 
 /* Formats "resnet50 on box-4x1gbit, 4 workers, density 0.001: predicted", without the number that
- * is an axis with `values` (or NULL). Returns `out`. */
+ * is an axis with `values` (or NULL), and without a density of 0. Returns `out`. */
 enum { GW_TITLE_SIZE = 384 };
 const char *gw_picture_title(const struct gw_scenario *scenario,
                              const struct gw_axis_values *values, const char *what,

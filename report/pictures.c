@@ -328,8 +328,9 @@ static enum gw_status draw_mixed(const struct gw_picture *picture, struct gw_err
     char title[GW_TITLE_SIZE];
     GW_TRY(open_scenario(picture, "front", &scenario, error));
     scenario.interference = GW_INTERFERENCE_NONE; /* the bound is of plans without */
-    gw_picture_title(&scenario, NULL, "fastest mixed plans", title);
     enum gw_status status = find_mixed_front(picture, &scenario, &front, error);
+    scenario.density = 0; /* each choice has its own */
+    gw_picture_title(&scenario, NULL, "fastest mixed plans", title);
     gw_scenario_close(&scenario);
     GW_TRY(status);
     const struct gw_line lines[] = {
