@@ -88,7 +88,7 @@ static enum gw_status add_gradient(const struct gw_worker *worker,
     const float *gradient = gw_worker_gradient(worker, group);
     return gradient == NULL ? GW_OK
                             : memory->does->add(memory, gw_worker_residual(worker, group), gradient,
-                                                1, group->slice->elements, error);
+                                                1, group->slice->size.elements, error);
 }
 
 static enum gw_status start_leader_selection(struct gw_worker *worker, struct gw_group_state *group,
@@ -109,7 +109,7 @@ const struct gw_compression gw_compress_leader_indices = {
 static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
                                   struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     GW_TRY(gw_select_finish(memory, group, error));
     GW_TRY(
         gw_buffer_reserve(&group->sent, memory, (layers + group->selected) * sizeof(float), error));
@@ -146,13 +146,14 @@ enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_
     GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS,
                               group_columns(group), group->seed, error));
     group->cells = group->gpu_sketch.table;
-    return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->elements, memory->stream, error);
+    return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->size.elements, memory->stream,
+                                 error);
 }
 
 static enum gw_status start_sketch(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
     const struct gw_memory *memory = &worker->compute;
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     float *u = gw_worker_residual(worker, group);
     if (memory->stream == NULL) {
         GW_TRY(add_gradient(worker, group, error));
@@ -170,7 +171,7 @@ const struct gw_compression gw_compress_sketch = {.start = start_sketch,
 enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {
     struct gw_memory *memory = &worker->exchange;
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     size_t k = group->slice->kept;
     if (worker->timed_compression) {
         return GW_OK;

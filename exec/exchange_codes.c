@@ -18,7 +18,7 @@ static size_t bytes_of_codes(const struct gw_group_state *group, size_t elements
 }
 
 static size_t part_elements(const struct gw_worker *worker, const struct gw_group_state *group) {
-    return (size_t)gw_part_elements(group->slice->elements, worker->workers);
+    return (size_t)gw_part_elements(group->slice->size.elements, worker->workers);
 }
 
 static enum gw_status start_codes(struct gw_worker *worker, struct gw_group_state *group,
@@ -31,7 +31,7 @@ static enum gw_status start_codes(struct gw_worker *worker, struct gw_group_stat
 
 static enum gw_status start_whole(struct gw_worker *worker, struct gw_group_state *group,
                                   struct gw_error *error) {
-    return start_codes(worker, group, 1, group->slice->elements, error);
+    return start_codes(worker, group, 1, group->slice->size.elements, error);
 }
 
 static enum gw_status start_parts(struct gw_worker *worker, struct gw_group_state *group,
@@ -57,7 +57,7 @@ static enum gw_status decode_aggregate(struct gw_worker *worker, struct gw_group
         group->aggregate_codes = *codes;
         return GW_OK;
     }
-    return memory->does->decode(memory, codes, group->slice->elements, 1, false,
+    return memory->does->decode(memory, codes, group->slice->size.elements, 1, false,
                                 gw_worker_aggregate(worker, group), error);
 }
 
@@ -72,13 +72,13 @@ static const struct gw_compression compress_parts = {
 
 static enum gw_status prepare_halves(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
-    size_t bytes = bytes_of_codes(group, group->slice->elements);
+    size_t bytes = bytes_of_codes(group, group->slice->size.elements);
     return gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
 static enum gw_status sum_halves(struct gw_worker *worker, struct gw_group_state *group,
                                  uint64_t *bytes, struct gw_error *error) {
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     enum gw_number_type type =
         group->compressor == &gw_compressor_bf16 ? GW_NUMBER_BF16 : GW_NUMBER_FP16;
     const struct gw_codes sums = codes_at(group, group->received.memory, 1, n);
@@ -108,7 +108,7 @@ static enum gw_status prepare_parts(struct gw_worker *worker, struct gw_group_st
 
 /* Elements of this worker's part: none, if others hold all. */
 static size_t own_elements(const struct gw_worker *worker, const struct gw_group_state *group) {
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     size_t part = part_elements(worker, group);
     size_t first = worker->rank * part;
     return first >= n ? 0 : n - first < part ? n - first : part;
@@ -134,7 +134,7 @@ static enum gw_status sum_parts(struct gw_worker *worker, struct gw_group_state 
     size_t part = part_elements(worker, group);
     const struct gw_codes came = codes_at(group, group->received.memory, worker->workers, part);
     float *sums = group->merged.memory;
-    *bytes = bytes_of_codes(group, group->slice->elements);
+    *bytes = bytes_of_codes(group, group->slice->size.elements);
     GW_TRY(gw_alltoall(worker->communicator, group->sent.memory, bytes_of_codes(group, part),
                        group->received.memory, error));
     GW_TRY(memory->does->clear(memory, sums, part * sizeof *sums, error));
@@ -156,14 +156,14 @@ static enum gw_status gather_parts(struct gw_worker *worker, struct gw_group_sta
 
 static enum gw_status prepare_whole(struct gw_worker *worker, struct gw_group_state *group,
                                     struct gw_error *error) {
-    size_t bytes = bytes_of_codes(group, group->slice->elements);
+    size_t bytes = bytes_of_codes(group, group->slice->size.elements);
     return gw_group_reserve(worker, group, bytes, worker->workers * bytes, error);
 }
 
 static enum gw_status gather_whole(struct gw_worker *worker, struct gw_group_state *group,
                                    uint64_t *bytes, struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     const struct gw_codes came = codes_at(group, group->received.memory, worker->workers, n);
     float *aggregate = gw_worker_aggregate(worker, group);
     *bytes = bytes_of_codes(group, n);

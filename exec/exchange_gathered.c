@@ -7,7 +7,7 @@
 
 static enum gw_status prepare_sums(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
-    size_t bytes = group->slice->elements * gw_number_bytes(group->number);
+    size_t bytes = group->slice->size.elements * gw_number_bytes(group->number);
     return group->number == GW_NUMBER_FLOAT ? GW_OK
                                             : gw_group_reserve(worker, group, bytes, bytes, error);
 }
@@ -15,7 +15,7 @@ static enum gw_status prepare_sums(struct gw_worker *worker, struct gw_group_sta
 static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
-    size_t n = group->slice->elements;
+    size_t n = group->slice->size.elements;
     enum gw_number_type number = group->number;
     const float *gradient = gw_worker_gradient(worker, group);
     float *aggregate = gw_worker_aggregate(worker, group);
@@ -215,10 +215,7 @@ static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state
 /* ---- legs ---------------------------------------------------------------------------------- */
 
 const struct gw_leg_runner gw_gathered_legs[] = {
-    {.payload = GW_DENSE,
-     .collective = "allreduce",
-     .prepare = prepare_sums,
-     .run = sum_gradients},
+    {.payload = GW_DENSE, .collective = "allreduce", .prepare = prepare_sums, .run = sum_gradients},
     {.payload = GW_SPARSE,
      .collective = "allgather",
      .compression = &gw_compress_entries,

@@ -61,7 +61,7 @@ static enum gw_status pull_from_server(struct gw_worker *worker, struct gw_group
 /* Workers push whole gradients to a server, which sums them, and pull the sums. */
 
 static size_t gradient_bytes(const struct gw_group_state *group) {
-    return group->slice->elements * sizeof(float);
+    return group->slice->size.elements * sizeof(float);
 }
 
 static enum gw_status prepare_gradients(struct gw_worker *worker, struct gw_group_state *group,
@@ -80,7 +80,7 @@ static enum gw_status pull_gradients(struct gw_worker *worker, struct gw_group_s
                                      uint64_t *bytes, struct gw_error *error) {
     float *sums = NULL;
     if (worker->serves) {
-        GW_TRY(sum_at_server(worker, group, group->slice->elements, &sums, error));
+        GW_TRY(sum_at_server(worker, group, group->slice->size.elements, &sums, error));
     }
     *bytes = gradient_bytes(group);
     group->written = GW_WRITTEN_ALL;
@@ -158,7 +158,7 @@ static enum gw_status pull_values(struct gw_worker *worker, struct gw_group_stat
 
 static size_t chosen_elements(const struct gw_group_state *group, const float *flags) {
     size_t elements = 0;
-    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+    for (size_t layer = 0; layer < group->slice->size.tensors; layer++) {
         elements += flags[layer] > 0 ? group->layers[layer] : 0;
     }
     return elements;
@@ -179,7 +179,7 @@ static enum gw_status read_flags(struct gw_worker *worker, const float *from, si
 static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     uint32_t *beginnings = gw_arena_zeros(worker->arena, layers, sizeof *beginnings);
     GW_TRY(gw_arena_check(worker->arena, "listing layers", error));
     for (size_t layer = 1; layer < layers; layer++) {
@@ -193,7 +193,7 @@ static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_
 static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
-    size_t layers = slice->layer_count;
+    size_t layers = slice->size.tensors;
     size_t sent = (layers + group->expected.most) * sizeof(float);
     size_t received = (layers + group->expected.all) * sizeof(float);
     GW_TRY(gw_buffer_reserve(&group->presence, NULL, layers * sizeof(float), error));
@@ -202,10 +202,10 @@ static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_s
         return gw_group_reserve(worker, group, sent, received, error);
     }
     GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange,
-                             (layers + slice->elements) * sizeof(float), error));
+                             (layers + slice->size.elements) * sizeof(float), error));
     GW_TRY(prepare_server(worker, group, received, error));
-    return gw_buffer_reserve(&group->merged, &worker->exchange, slice->elements * sizeof(float),
-                             error);
+    return gw_buffer_reserve(&group->merged, &worker->exchange,
+                             slice->size.elements * sizeof(float), error);
 }
 
 /* Adds a worker's layers to the sums; the first worker with a layer starts its sum. */
@@ -213,7 +213,7 @@ static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group
                                  const float *flags, const float *values, struct gw_error *error) {
     float *presence = group->presence.memory;
     float *sums = group->merged.memory;
-    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+    for (size_t layer = 0; layer < group->slice->size.tensors; layer++) {
         size_t size = group->layers[layer];
         if (flags[layer] > 0) {
             GW_TRY(presence[layer] > 0
@@ -230,7 +230,7 @@ static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group
 static enum gw_status receive_layers(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     float *flags = NULL;
     GW_TRY(read_flags(worker, group->received.memory, worker->workers * layers, &flags, error));
     memset(group->presence.memory, 0, layers * sizeof *flags);
@@ -248,7 +248,7 @@ static enum gw_status receive_layers(struct gw_worker *worker, struct gw_group_s
 
 static enum gw_status push_layers(struct gw_worker *worker, struct gw_group_state *group,
                                   uint64_t *bytes, struct gw_error *error) {
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     const float *flags = group->sent.memory;
     GW_TRY(push_to_server(worker, group, flags, layers * sizeof *flags, error));
     if (worker->serves) {
@@ -264,7 +264,7 @@ static enum gw_status push_layers(struct gw_worker *worker, struct gw_group_stat
 static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
                                   struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     const float *presence = group->presence.memory;
     const float *sums = group->merged.memory;
     size_t all = layers + chosen_elements(group, presence);
@@ -288,10 +288,10 @@ static enum gw_status write_layers(const struct gw_worker *worker, struct gw_gro
                                    struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
     const float *flags = group->presence.memory;
-    const float *values = (float *)group->received.memory + group->slice->layer_count;
+    const float *values = (float *)group->received.memory + group->slice->size.tensors;
     float *aggregate = gw_worker_aggregate(worker, group);
     group->written = GW_WRITTEN_LAYERS;
-    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+    for (size_t layer = 0; layer < group->slice->size.tensors; layer++) {
         size_t size = group->layers[layer];
         if (flags[layer] > 0) {
             GW_TRY(memory->does->copy(memory, aggregate, values, size * sizeof *values, error));
@@ -305,7 +305,7 @@ static enum gw_status write_layers(const struct gw_worker *worker, struct gw_gro
 /* Pulls the layers that any worker sent. */
 static enum gw_status pull_layer_values(struct gw_worker *worker, struct gw_group_state *group,
                                         struct gw_error *error) {
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     size_t bytes = group->all * sizeof(float);
     if (group->all == 0) {
         return GW_OK;
@@ -324,7 +324,7 @@ static enum gw_status pull_layer_values(struct gw_worker *worker, struct gw_grou
 /* Pulls the flags of the layers that any worker sent. */
 static enum gw_status pull_flags(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     float *flags = NULL;
     if (worker->serves) {
         GW_TRY(pack_layers(worker, group, error));
@@ -342,7 +342,7 @@ static enum gw_status pull_layers(struct gw_worker *worker, struct gw_group_stat
                                   uint64_t *bytes, struct gw_error *error) {
     GW_TRY(pull_flags(worker, group, error));
     group->all = chosen_elements(group, group->presence.memory);
-    *bytes = (group->slice->layer_count + group->all) * sizeof(float);
+    *bytes = (group->slice->size.tensors + group->all) * sizeof(float);
     GW_TRY(pull_layer_values(worker, group, error));
     return worker->serves ? GW_OK : write_layers(worker, group, error);
 }

@@ -82,7 +82,8 @@ static void raise_expected(struct gw_worker *worker, const struct gw_outcome *ou
         if (most > group->expected.most) {
             uint64_t all = worker->workers * most;
             group->expected.most = most;
-            group->expected.all = all < group->slice->elements ? all : group->slice->elements;
+            group->expected.all =
+                all < group->slice->size.elements ? all : group->slice->size.elements;
         }
     }
 }

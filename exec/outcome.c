@@ -29,11 +29,11 @@ static enum gw_status checksum_aggregate(struct gw_worker *worker, struct gw_gro
     void *copy = NULL;
     gw_group_decode(worker, group);
     GW_TRY(memory->does->read(memory, gw_worker_aggregate(worker, group),
-                              group->slice->elements * sizeof(float), &worker->dense_copy, &copy,
-                              error));
+                              group->slice->size.elements * sizeof(float), &worker->dense_copy,
+                              &copy, error));
     const float *aggregate = copy;
     if (group->written != GW_WRITTEN_LISTED) {
-        for (size_t i = 0; i < group->slice->elements; i++) {
+        for (size_t i = 0; i < group->slice->size.elements; i++) {
             hash = hash_word(hash, float_bits(aggregate[i]));
         }
     } else if (group->listed != NULL) {
@@ -60,8 +60,8 @@ enum gw_status gw_aggregate_clear(const struct gw_worker *worker,
     const struct gw_memory *memory = &worker->exchange;
     float *aggregate = gw_worker_aggregate(worker, group);
     if (group->written == GW_WRITTEN_LAYERS) {
-        return memory->does->clear(memory, aggregate, group->slice->elements * sizeof *aggregate,
-                                   error);
+        return memory->does->clear(memory, aggregate,
+                                   group->slice->size.elements * sizeof *aggregate, error);
     }
     return group->listed != NULL ? memory->does->clear_entries(
                                        memory, group->listed, group->listed_count, aggregate, error)

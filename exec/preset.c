@@ -35,12 +35,12 @@ struct offsets {
 static uint32_t preset_index(const struct gw_slice *slice, size_t i,
                              const struct offsets *offsets) {
     uint64_t drawn = gw_random_mix(offsets->seed + i);
-    size_t width = slice->elements / slice->kept;
+    size_t width = slice->size.elements / slice->kept;
     size_t turn = (offsets->part + (drawn >> 32) % offsets->parts) % offsets->parts;
     size_t first = width * turn / offsets->parts;
     size_t count = width * (turn + 1) / offsets->parts - first;
     size_t lot = first + (count == 0 ? 0 : (size_t)(drawn & UINT32_MAX) % count);
-    return (uint32_t)(i * slice->elements / slice->kept + lot);
+    return (uint32_t)(i * slice->size.elements / slice->kept + lot);
 }
 
 enum gw_status gw_preset_entries(struct gw_worker *worker, struct gw_group_state *group,
@@ -87,7 +87,7 @@ enum gw_status gw_preset_indices(struct gw_worker *worker, struct gw_group_state
 /* Chooses all layers, which have been cut to the wanted number of elements. */
 enum gw_status gw_preset_layers(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {
-    size_t layers = group->slice->layer_count;
+    size_t layers = group->slice->size.tensors;
     size_t kept = group->slice->kept;
     if (worker->serves) {
         return GW_OK;

@@ -441,7 +441,7 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
                                                     : gw_worker_aggregate(worker, group);
         void *copy = NULL;
         if (from != NULL) {
-            size_t bytes = slice->elements * sizeof *out;
+            size_t bytes = slice->size.elements * sizeof *out;
             GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
             memcpy(out + slice->first, copy, bytes);
         }

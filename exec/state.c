@@ -61,7 +61,7 @@ static struct header make_header(struct gw_session *session) {
         header.sizes = add_number(header.sizes, session->tensors[i].count);
     }
     for (size_t g = 0; g < schedule->group_count; g++) {
-        header.extents = add_number(header.extents, schedule->groups[g].elements);
+        header.extents = add_number(header.extents, schedule->groups[g].size.elements);
         header.extents = add_number(header.extents, schedule->groups[g].kept);
         if (schedule->way_count > 1) {
             const struct gw_way *way = schedule->groups[g].way;
@@ -170,7 +170,7 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
         const struct gw_slice *slice = &session->schedule->groups[g];
         if (!gw_way_keeps_residual(slice->way)) { /* its gradient is there */
             memset(saving.to + sizeof(struct header) + slice->first * sizeof *residual, 0,
-                   slice->elements * sizeof *residual);
+                   slice->size.elements * sizeof *residual);
         }
     }
     GW_TRY(copy_state(&saving, session, error));
@@ -284,7 +284,7 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
     for (size_t g = 0; g < session->schedule->group_count && saved.residual > 0; g++) {
         const struct gw_slice *slice = &session->schedule->groups[g];
         const unsigned char *values = from + slice->first * sizeof *residual;
-        if (!gw_way_keeps_residual(slice->way) && !all_zero(values, slice->elements)) {
+        if (!gw_way_keeps_residual(slice->way) && !all_zero(values, slice->size.elements)) {
             return gw_fail(error, GW_BAD_INPUT,
                            "state: group %zu: expected no residual, as this rank keeps none of it",
                            g);

@@ -33,7 +33,7 @@ enum gw_status gw_tensors_open(struct gw_session *session, const struct gw_sessi
     const struct gw_schedule *schedule = session->schedule;
     struct gw_arena *arena = &session->arena;
     for (size_t g = 0; g < schedule->group_count; g++) {
-        session->tensor_count += schedule->groups[g].layer_count;
+        session->tensor_count += schedule->groups[g].size.tensors;
     }
     session->tensors = gw_arena_zeros(arena, session->tensor_count, sizeof *session->tensors);
     session->delivers =
@@ -67,7 +67,7 @@ enum gw_status gw_session_check_begun(const struct gw_session *session, bool beg
 static const struct gw_session_tensor *find_tensor(const struct gw_session *session,
                                                    const struct gw_slice *slice, size_t element) {
     size_t low = slice->first_layer;
-    size_t high = low + slice->layer_count;
+    size_t high = low + slice->size.tensors;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         bool before = element < session->tensors[middle].first;
@@ -132,7 +132,7 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
         deliver_listed(session, group);
         return GW_OK;
     }
-    for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
+    for (size_t i = 0; i < slice->size.tensors && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
         if (tensor->result != NULL && group->aggregate_codes.bytes != NULL) {
             decode_results(tensor, group);
@@ -170,8 +170,8 @@ void gw_tensors_name_nan(struct gw_session *session, const struct gw_memory *mem
     const struct gw_worker *worker = &session->worker;
     const struct gw_slice *slice = group->slice;
     size_t index = 0;
-    if (!find_nan(memory, gw_worker_residual(worker, group), slice->elements, &index) &&
-        !find_nan(memory, gw_worker_gradient(worker, group), slice->elements, &index)) {
+    if (!find_nan(memory, gw_worker_residual(worker, group), slice->size.elements, &index) &&
+        !find_nan(memory, gw_worker_gradient(worker, group), slice->size.elements, &index)) {
         return;
     }
     const struct gw_session_tensor *tensor = find_tensor(session, slice, slice->first + index);

@@ -13,7 +13,7 @@ enum { MARGIN = 1 << 16, CACHE_LINE = 64 };
 size_t gw_vectors_elements(const struct gw_schedule *schedule) {
     size_t elements = 0;
     for (size_t g = 0; g < schedule->group_count; g++) {
-        elements += schedule->groups[g].elements;
+        elements += schedule->groups[g].size.elements;
     }
     return elements;
 }
@@ -58,7 +58,7 @@ static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memor
         const struct gw_slice *slice = &worker->schedule->groups[g];
         worker->groups[g].first_of_sums = elements + out->sums;
         out->sums += slice->way->compressor->code.residual
-                         ? gw_part_elements(slice->elements, worker->workers)
+                         ? gw_part_elements(slice->size.elements, worker->workers)
                          : 0;
     }
     for (size_t i = 1; i < GW_VECTORS; i++) {
@@ -134,7 +134,7 @@ float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group
 
 void gw_group_decode(const struct gw_worker *worker, struct gw_group_state *group) {
     if (group->aggregate_codes.bytes != NULL) {
-        gw_decode(&group->aggregate_codes, group->slice->elements, 1,
+        gw_decode(&group->aggregate_codes, group->slice->size.elements, 1,
                   gw_worker_aggregate(worker, group));
         group->aggregate_codes.bytes = NULL;
     }
@@ -143,7 +143,7 @@ void gw_group_decode(const struct gw_worker *worker, struct gw_group_state *grou
 struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_group_state *group) {
     return (struct gw_task){.u = gw_worker_residual(worker, group),
                             .gradient = gw_worker_gradient(worker, group),
-                            .n = group->slice->elements,
+                            .n = group->slice->size.elements,
                             .k = group->slice->kept,
                             .worker = worker->rank,
                             .workers = worker->workers,
@@ -152,7 +152,7 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
                             .threshold = group->threshold,
                             .layers = group->layers,
                             .rows = group->rows,
-                            .layer_count = group->slice->layer_count,
+                            .layer_count = group->slice->size.tensors,
                             .state = group->state,
                             .memory = &worker->compute};
 }
@@ -162,10 +162,10 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
 /* Cuts the group's layers to the wanted number of elements, in the first of them. */
 static enum gw_status cut_layers(const struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
-    size_t *cut = gw_arena_zeros(worker->arena, group->slice->layer_count, sizeof *cut);
+    size_t *cut = gw_arena_zeros(worker->arena, group->slice->size.tensors, sizeof *cut);
     size_t left = group->slice->kept;
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
-    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+    for (size_t layer = 0; layer < group->slice->size.tensors; layer++) {
         cut[layer] = group->layers[layer] < left ? group->layers[layer] : left;
         left -= cut[layer];
     }
@@ -187,7 +187,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     group->layers = schedule->layers + group->slice->first_layer;
     group->rows = schedule->rows + group->slice->first_layer;
     /* selects as many elements as wanted of normal gradients (two-sided) */
-    double tail = (double)group->slice->kept / (2 * (double)group->slice->elements);
+    double tail = (double)group->slice->kept / (2 * (double)group->slice->size.elements);
     group->threshold = options->trains ? 0 : gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
     if (worker->timed_compression && gw_compressor_selects(group->compressor)) {
@@ -197,7 +197,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
         return GW_OK;
     }
     if (worker->compute.stream != NULL) {
-        size_t capacity = gw_gpu_selection_capacity(group->compressor, group->slice->elements,
+        size_t capacity = gw_gpu_selection_capacity(group->compressor, group->slice->size.elements,
                                                     group->slice->kept);
         GW_TRY(
             gw_gpu_selection_reserve(&group->selection, worker->compute.device, capacity, error));

@@ -63,7 +63,7 @@ enum gw_written {
  * streams. */
 struct gw_group_state {
     const struct gw_slice *slice;
-    const size_t *layers; /* [slice->layer_count]: elements of each layer, or of its preset part */
+    const size_t *layers; /* [slice->size.tensors]: elements of each layer, or of its preset part */
     const size_t *rows;   /* likewise: of its matrix; 0: it is none */
     const struct gw_compressor *compressor;
     const struct gw_compression *compression;

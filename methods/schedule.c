@@ -13,7 +13,6 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
     for (size_t g = 0; g < plan->group_count; g++) {
         const struct gw_group *group = &plan->groups[g];
         out->groups[g].first_layer = next;
-        out->groups[g].layer_count = group->first - group->last + 1;
         for (size_t tensor = group->first + 1; tensor-- > group->last;) {
             const struct gw_tensor *from = &model->tensors[tensor];
             gw_size_add(&out->groups[g].size, from, out->groups[g].way->compressor);
@@ -90,7 +89,6 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
         const struct gw_compressor *compressor = slice->way->compressor;
         uint64_t n = gw_group_elements(&plan->groups[g], model);
         slice->first = first;
-        slice->elements = n;
         slice->kept = gw_way_kept(slice->way, n);
         slice->sketch_cells = gw_sketch_cells(compressor, n, slice->kept);
         slice->selected = gw_selected_as_asked(compressor, slice->kept, plan->workers);
@@ -287,7 +285,7 @@ static enum gw_status add_compute(const struct gw_model *model, const struct gw_
                                     .group = number,
                                     .method = way->compressor->name,
                                     .payload = GW_SPARSE,
-                                    .elements = out->groups[number].elements};
+                                    .elements = out->groups[number].size.elements};
     return add_operation(out, compress, NULL, 0, ready, error);
 }
 
@@ -295,7 +293,7 @@ static enum gw_status add_compute(const struct gw_model *model, const struct gw_
 static enum gw_status add_server_update(const struct gw_model *model, uint32_t number, size_t after,
                                         struct gw_schedule *out, size_t *last,
                                         struct gw_error *error) {
-    uint64_t elements = out->groups[number].elements;
+    uint64_t elements = out->groups[number].size.elements;
     double share = (double)elements / (double)gw_model_elements(model);
     struct gw_operation update = {.kind = GW_UPDATE,
                                   .stream = GW_STREAM_COMMUNICATION,
@@ -322,7 +320,7 @@ static enum gw_status add_exchange(const struct gw_model *model, uint32_t number
                                          .group = number,
                                          .method = leg->collective,
                                          .payload = leg->payload,
-                                         .elements = out->groups[number].elements};
+                                         .elements = out->groups[number].size.elements};
         struct gw_extent extent = gw_schedule_extent(out, number);
         if (gw_payload_bytes(leg->payload, &extent) > 0) {
             GW_TRY(add_operation(out, operation, last, 1, last, error));

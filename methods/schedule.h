@@ -39,12 +39,12 @@ static inline bool gw_operation_is_shared(const struct gw_operation *operation) 
  */
 struct gw_slice {
     const struct gw_way *way; /* one of the schedule's */
-    uint64_t first, elements;
-    uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
-    size_t first_layer, layer_count; /* its tensors, in the schedule's list */
-    uint64_t sketch_cells;           /* of the sketch that travels; 0: none does */
-    struct gw_size size;             /* by its way */
-    struct gw_selected selected;     /* elements in its exchange's bytes */
+    uint64_t first;
+    struct gw_size size; /* by its way */
+    uint64_t kept; /* elements that a compressor is asked for; all of them for dense exchange */
+    size_t first_layer;          /* the first of its tensors in the schedule's list */
+    uint64_t sketch_cells;       /* of the sketch that travels; 0: none does */
+    struct gw_selected selected; /* elements in its exchange's bytes */
 };
 
 struct gw_schedule {

@@ -42,7 +42,7 @@ struct emulation {
 static double total_elements(const struct gw_schedule *schedule) {
     double elements = 0;
     for (size_t g = 0; g < schedule->group_count; g++) {
-        elements += (double)schedule->groups[g].elements;
+        elements += (double)schedule->groups[g].size.elements;
     }
     return elements;
 }
@@ -93,16 +93,16 @@ static enum gw_status sample_group(struct emulation *emulation, size_t group,
     const struct gw_gradient_emulation *settings = emulation->settings;
     const struct gw_slice *slice = &emulation->schedule->groups[group];
     struct gw_shrunk *out = &emulation->shrunk[group];
-    out->layers = gw_arena_zeros(&emulation->arena, slice->layer_count, sizeof *out->layers);
+    out->layers = gw_arena_zeros(&emulation->arena, slice->size.tensors, sizeof *out->layers);
     GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
-    for (size_t i = 0; i < slice->layer_count; i++) {
+    for (size_t i = 0; i < slice->size.tensors; i++) {
         size_t tensor = settings->recorded_tensors[slice->first_layer + i];
         out->layers[i] = settings->recorded->tensors[tensor].sampled;
         out->elements += out->layers[i];
     }
-    double kept = (double)out->elements * (double)slice->kept / (double)slice->elements;
+    double kept = (double)out->elements * (double)slice->kept / (double)slice->size.elements;
     out->kept = (size_t)fmax(1, round(kept));
-    return out->kept >= MIN_SAMPLED || out->elements >= slice->elements
+    return out->kept >= MIN_SAMPLED || out->elements >= slice->size.elements
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: group %zu: expected a sample of which %d elements are kept at least, "
@@ -171,7 +171,7 @@ static enum gw_status specify_training(const struct emulation *emulation, size_t
                       .spread = tensor_spread,
                       .drift = 1,
                       .sizes = shrunk->layers,
-                      .tensor_count = slice->layer_count,
+                      .tensor_count = slice->size.tensors,
                       .pool = emulation->pool,
                       .pool_size = POOL_SIZE,
                       .recorded = recorded},
@@ -301,8 +301,8 @@ enum gw_status gw_counts_for(const struct gw_schedule *schedule,
     whole.group_count = schedule->group_count;
     GW_TRY(gw_counts_create(out, &whole, has_distinct, error));
     for (size_t g = 0; g < schedule->group_count; g++) {
-        out->groups[g] = (struct gw_counts_group){.tensors = schedule->groups[g].layer_count,
-                                                  .elements = schedule->groups[g].elements};
+        out->groups[g] = (struct gw_counts_group){.tensors = schedule->groups[g].size.tensors,
+                                                  .elements = schedule->groups[g].size.elements};
     }
     return GW_OK;
 }
@@ -330,11 +330,11 @@ static enum gw_status check_groups(const struct gw_counts *counts,
     for (size_t g = 0; g < schedule->group_count; g++) {
         const struct gw_slice *slice = &schedule->groups[g];
         const struct gw_counts_group *group = &counts->groups[g];
-        if (group->elements != slice->elements || group->tensors != slice->layer_count) {
+        if (group->elements != slice->size.elements || group->tensors != slice->size.tensors) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: groups[%zu]: expected %zu tensors of %llu elements, as the plan "
                            "has, got %llu of %llu",
-                           path, g, slice->layer_count, (unsigned long long)slice->elements,
+                           path, g, slice->size.tensors, (unsigned long long)slice->size.elements,
                            (unsigned long long)group->tensors, (unsigned long long)group->elements);
         }
     }

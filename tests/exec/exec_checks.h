@@ -15,7 +15,7 @@
 /* The slice of an element of all. */
 static inline const struct gw_slice *slice_of(const struct rank *rank, size_t element) {
     const struct gw_slice *slice = rank->scenario->schedule.groups;
-    while (element >= slice->first + slice->elements) {
+    while (element >= slice->first + slice->size.elements) {
         slice++;
     }
     return slice;
@@ -64,7 +64,7 @@ static inline void check_residuals(const struct rank *rank, const struct referen
 static inline void check_conservation(const struct rank *rank) {
     const struct gw_slice *slice = rank->scenario->schedule.groups;
     for (size_t i = 0; i < rank->elements; i++) {
-        slice += i == slice->first + slice->elements;
+        slice += i == slice->first + slice->size.elements;
         const struct gw_compressor *compressor = slice->way->compressor;
         if (!gw_compressor_selects(compressor) && compressor->rank == 0) {
             continue;
@@ -121,7 +121,7 @@ static inline uint64_t code_bytes_by_hand(const char *name, uint64_t n) {
 /* The bytes of factors of rank 4 of matrices, or of all other tensors. */
 static inline uint64_t factor_bytes_by_hand(const struct gw_slice *slice, enum gw_payload payload) {
     uint64_t numbers = 0;
-    for (size_t i = 0; i < slice->layer_count; i++) {
+    for (size_t i = 0; i < slice->size.tensors; i++) {
         size_t tensor = TENSORS - 1 - slice->first_layer - i;
         uint64_t rows = tensor_rows[tensor];
         uint64_t columns = rows == 0 ? 0 : tensor_elements[tensor] / rows;
@@ -144,7 +144,7 @@ static inline uint64_t bytes_by_hand(const struct rank *rank, const struct gw_op
     uint64_t all = gw_session_extents(rank->executor)[operation->group].all;
     switch (operation->payload) {
     case GW_DENSE:
-        return 4 * slice->elements;
+        return 4 * slice->size.elements;
     case GW_SPARSE:
         return 8 * slice->kept;
     case GW_COUNTS:
@@ -158,15 +158,15 @@ static inline uint64_t bytes_by_hand(const struct rank *rank, const struct gw_op
     case GW_SKETCH:
         return 4 * slice->sketch_cells;
     case GW_LAYERS:
-        return 4 * (own + slice->layer_count);
+        return 4 * (own + slice->size.tensors);
     case GW_ALL_LAYERS:
-        return 4 * (all + slice->layer_count);
+        return 4 * (all + slice->size.tensors);
     case GW_CODES:
-        return code_bytes_by_hand(slice->way->compressor->name, slice->elements);
+        return code_bytes_by_hand(slice->way->compressor->name, slice->size.elements);
     case GW_CODES_PART: {
         uint64_t workers = rank->scenario->workers;
         return code_bytes_by_hand(slice->way->compressor->name,
-                                  (slice->elements + workers - 1) / workers);
+                                  (slice->size.elements + workers - 1) / workers);
     }
     case GW_RAW:
     case GW_FACTOR_P:

@@ -94,10 +94,10 @@ static inline void reference_thresholds(struct reference *reference, const float
         const struct gw_slice *slice = &reference->schedule->groups[g];
         thresholds[g] = 0;
         for (size_t w = 0; w < reference->workers; w++) {
-            for (size_t i = 0; i < slice->elements; i++) {
+            for (size_t i = 0; i < slice->size.elements; i++) {
                 magnitudes[i] = fabs((double)gradients[w * reference->elements + slice->first + i]);
             }
-            qsort(magnitudes, slice->elements, sizeof *magnitudes, descending);
+            qsort(magnitudes, slice->size.elements, sizeof *magnitudes, descending);
             thresholds[g] += magnitudes[slice->kept - 1] / (double)reference->workers;
         }
     }
@@ -191,7 +191,7 @@ static inline void note_luck(const struct rank *rank) {
     for (uint32_t g = 0; g < rank->scenario->schedule.group_count; g++) {
         uint64_t most = most_selected(rank, g);
         nothing_selected += most == 0;
-        everything_selected += most == rank->scenario->schedule.groups[g].elements &&
+        everything_selected += most == rank->scenario->schedule.groups[g].size.elements &&
                                gw_algorithm_compresses(rank->scenario->algorithm);
     }
 }

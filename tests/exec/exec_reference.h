@@ -63,11 +63,11 @@ static inline uint64_t seed_of(const struct reference *reference, uint32_t group
 
 static inline struct gw_task task_of(struct reference *reference, size_t worker, uint32_t group) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
-    double tail = (double)slice->kept / (2 * (double)slice->elements);
+    double tail = (double)slice->kept / (2 * (double)slice->size.elements);
     return (struct gw_task){
         .u = residual_of(reference, worker, group),
         .gradient = reference->gradients == NULL ? NULL : gradient_of(reference, worker, group),
-        .n = slice->elements,
+        .n = slice->size.elements,
         .k = slice->kept,
         .worker = worker,
         .workers = reference->workers,
@@ -77,7 +77,7 @@ static inline struct gw_task task_of(struct reference *reference, size_t worker,
                                                    : reference->thresholds[group],
         .layers = reference->schedule->layers + slice->first_layer,
         .rows = reference->schedule->rows + slice->first_layer,
-        .layer_count = slice->layer_count,
+        .layer_count = slice->size.tensors,
         .state = reference->states[worker][group],
         .workspace = &reference->workspace};
 }
@@ -96,7 +96,7 @@ static inline void select_by_definition(struct reference *reference, size_t work
 static inline void accumulate_only(struct reference *reference, size_t worker, uint32_t group) {
     float *u = residual_of(reference, worker, group);
     const float *gradient = gradient_of(reference, worker, group);
-    for (size_t i = 0; i < reference->schedule->groups[group].elements; i++) {
+    for (size_t i = 0; i < reference->schedule->groups[group].size.elements; i++) {
         u[i] += gradient[i];
     }
 }
@@ -148,8 +148,8 @@ static inline void send_everything(struct reference *reference, uint32_t group) 
     const struct gw_slice *slice = &reference->schedule->groups[group];
     float *out = reference->aggregate + slice->first;
     for (size_t w = 0; w < reference->workers; w++) {
-        reference->selected[group][w] = slice->elements;
-        for (size_t i = 0; i < slice->elements; i++) {
+        reference->selected[group][w] = slice->size.elements;
+        for (size_t i = 0; i < slice->size.elements; i++) {
             out[i] += gradient_of(reference, w, group)[i];
         }
     }
@@ -159,7 +159,7 @@ static inline void send_everything(struct reference *reference, uint32_t group) 
 static inline void send_entries(struct reference *reference, uint32_t group) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
     float *out = reference->aggregate + slice->first;
-    bool *any = calloc(slice->elements, sizeof *any);
+    bool *any = calloc(slice->size.elements, sizeof *any);
     for (size_t w = 0; w < reference->workers; w++) {
         select_by_definition(reference, w, group);
         for (size_t e = 0; e < reference->selections[w].count; e++) {
@@ -170,7 +170,7 @@ static inline void send_entries(struct reference *reference, uint32_t group) {
         }
     }
     reference->all[group] = 0;
-    for (size_t i = 0; i < slice->elements; i++) {
+    for (size_t i = 0; i < slice->size.elements; i++) {
         reference->all[group] += any[i];
     }
     free(any);
@@ -180,7 +180,7 @@ static inline void send_entries(struct reference *reference, uint32_t group) {
 static inline void send_common(struct reference *reference, uint32_t group, size_t first,
                                size_t last) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
-    uint32_t *indices = calloc(slice->elements, sizeof *indices);
+    uint32_t *indices = calloc(slice->size.elements, sizeof *indices);
     size_t count = 0;
     for (size_t w = 0; w < reference->workers; w++) {
         if (w < first || w > last) {
@@ -200,7 +200,7 @@ static inline void send_common(struct reference *reference, uint32_t group, size
 static inline void send_sketches(struct reference *reference, uint32_t group,
                                  void (*sum)(float *, size_t, size_t)) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
-    size_t columns = gw_sketch_columns(slice->elements, slice->kept);
+    size_t columns = gw_sketch_columns(slice->size.elements, slice->kept);
     size_t cells = GW_SKETCH_ROWS * columns;
     float *tables = calloc(reference->workers * cells, sizeof *tables);
     uint32_t *indices = calloc(slice->kept, sizeof *indices);
@@ -211,14 +211,14 @@ static inline void send_sketches(struct reference *reference, uint32_t group,
         accumulate_only(reference, w, group);
         gw_sketch_clear(&sketch);
         (void)gw_sketch_encode_reference(&sketch, residual_of(reference, w, group), 0,
-                                         slice->elements, NULL);
+                                         slice->size.elements, NULL);
         memcpy(tables + w * cells, sketch.table, cells * sizeof *tables);
         reference->selected[group][w] = slice->kept;
     }
     sum(tables, reference->workers, cells);
     memcpy(sketch.table, tables, cells * sizeof *tables);
-    (void)gw_sketch_heavymix_reference(&sketch, slice->elements, slice->kept, reference->iteration,
-                                       indices, &heavy, NULL);
+    (void)gw_sketch_heavymix_reference(&sketch, slice->size.elements, slice->kept,
+                                       reference->iteration, indices, &heavy, NULL);
     sum_values(reference, group, indices, slice->kept, sum);
     gw_sketch_free(&sketch);
     free(indices);
@@ -272,7 +272,7 @@ static inline void merge_pair(struct pairs_merge *merge, float *pruned, size_t t
 
 static inline void send_to_merge(struct reference *reference, uint32_t group) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
-    size_t n = slice->elements;
+    size_t n = slice->size.elements;
     struct pairs_merge merge = {.n = n, .k = slice->kept};
     merge.values = calloc(reference->workers * n, sizeof *merge.values);
     merge.has = calloc(reference->workers * n, sizeof *merge.has);
@@ -335,7 +335,7 @@ static inline float round_to_half(const struct gw_compressor *compressor, float 
 static inline void send_codes(struct reference *reference, uint32_t group, const char *exchange) {
     const struct gw_slice *slice = &reference->schedule->groups[group];
     const struct gw_compressor *compressor = slice->way->compressor;
-    size_t n = slice->elements;
+    size_t n = slice->size.elements;
     bool divided = strcmp(exchange, "two-phase") == 0;
     bool rounded = strcmp(exchange, "halves") == 0;
     size_t parts = divided ? reference->workers : 1;
@@ -391,7 +391,7 @@ static inline void send_factors(struct reference *reference, uint32_t group) {
     float mean = 1 / (float)reference->workers;
     for (size_t w = 0; w < reference->workers; w++) {
         struct gw_task task = task_of(reference, w, group);
-        reference->selected[group][w] = slice->elements;
+        reference->selected[group][w] = slice->size.elements;
         if (gw_low_rank_project(reference->states[w][group], &task, NULL) != GW_OK) {
             abort();
         }

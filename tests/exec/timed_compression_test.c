@@ -51,7 +51,7 @@ static uint64_t expected_elements(const struct gw_schedule *schedule,
                 schedule->ways[0].exchange == &gw_exchange_allgather_padded;
     uint64_t sent =
         (each && !schedule->ways[0].compressor->joint ? schedule->workers : 1) * slice->kept;
-    return sent < slice->elements ? sent : slice->elements;
+    return sent < slice->size.elements ? sent : slice->size.elements;
 }
 
 /* Gradients are as good as never zero, but small ones are in codes, and
@@ -63,7 +63,7 @@ static void check_aggregate(struct rank *rank) {
     for (size_t g = 0; g < schedule->group_count; g++) {
         const struct gw_slice *slice = &schedule->groups[g];
         uint64_t elements = 0;
-        for (size_t i = 0; i < slice->elements; i++) {
+        for (size_t i = 0; i < slice->size.elements; i++) {
             elements += aggregate[slice->first + i] != 0;
         }
         const struct gw_compressor *compressor = slice->way->compressor;

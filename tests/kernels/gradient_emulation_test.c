@@ -61,33 +61,33 @@ TEST(shrunk_groups_keep_their_share) {
     struct gw_random *random = random_stream(0);
     for (int round = 0; round < 2000; round++) {
         size_t layers[MOST_TENSORS];
-        struct gw_slice slice = {.layer_count = 1 + gw_random_below(random, MOST_TENSORS)};
-        for (size_t i = 0; i < slice.layer_count; i++) {
+        struct gw_slice slice = {.size.tensors = 1 + gw_random_below(random, MOST_TENSORS)};
+        for (size_t i = 0; i < slice.size.tensors; i++) {
             layers[i] = 1 + gw_random_below(random, 1u << gw_random_below(random, 22));
-            slice.elements += layers[i];
+            slice.size.elements += layers[i];
         }
-        slice.kept = gw_elements_kept(slice.elements, 0.5 * gw_random_uniform(random));
+        slice.kept = gw_elements_kept(slice.size.elements, 0.5 * gw_random_uniform(random));
         double reduction = 1 + 1000 * gw_random_uniform(random);
         struct gw_arena arena = {0};
         struct gw_shrunk shrunk;
         assert_ok(gw_shrink(&slice, layers, reduction, 16, &arena, &shrunk, NULL));
         size_t sum = 0;
-        for (size_t i = 0; i < slice.layer_count; i++) {
+        for (size_t i = 0; i < slice.size.tensors; i++) {
             assert_true(shrunk.layers[i] >= 1);
             sum += shrunk.layers[i];
         }
         assert_int_equal(sum, shrunk.elements);
-        assert_true(shrunk.elements <= slice.elements && shrunk.kept <= shrunk.elements);
-        double share = (double)slice.kept / (double)slice.elements;
+        assert_true(shrunk.elements <= slice.size.elements && shrunk.kept <= shrunk.elements);
+        double share = (double)slice.kept / (double)slice.size.elements;
         double off = (double)shrunk.kept - share * (double)shrunk.elements;
         assert_true(fabs(off) < 1);
         assert_int_equal(gw_grown_count(&slice, &shrunk, 0), 0);
         assert_int_equal(gw_grown_count(&slice, &shrunk, shrunk.kept), slice.kept);
-        assert_int_equal(gw_grown_count(&slice, &shrunk, shrunk.elements), slice.elements);
+        assert_int_equal(gw_grown_count(&slice, &shrunk, shrunk.elements), slice.size.elements);
         uint64_t before = 0;
         for (size_t i = 0; i <= 100; i++) {
             uint64_t grown = gw_grown_count(&slice, &shrunk, shrunk.elements * i / 100);
-            assert_true(grown >= before && grown <= slice.elements);
+            assert_true(grown >= before && grown <= slice.size.elements);
             before = grown;
         }
         gw_arena_free(&arena);
@@ -120,7 +120,7 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
                           .spread = 0.5,
                           .drift = 1,
                           .sizes = scene.schedule.layers + slice->first_layer,
-                          .tensor_count = slice->layer_count,
+                          .tensor_count = slice->size.tensors,
                           .pool = pool,
                           .pool_size = POOL},
             .kept = slice->kept,
@@ -129,7 +129,7 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
         struct gw_gradients *scales = NULL;
         double squares = 0;
         assert_ok(gw_gradients_open(&scales, &spec.gradients, NULL));
-        for (size_t t = 0; t < slice->layer_count; t++) {
+        for (size_t t = 0; t < slice->size.tensors; t++) {
             squares += (double)spec.gradients.sizes[t] * pow(gw_gradients_scale(scales, t, 0), 2);
         }
         gw_gradients_close(scales);
@@ -244,7 +244,7 @@ TEST(recorded_gradients_are_selected_from) {
         uint64_t distinct[ITERATIONS];
         size_t first = g == 0 ? SAMPLED : 0;
         size_t count = g == 0 ? SAMPLED + SAMPLED / 3 : SAMPLED;
-        double kept = (double)count * (double)slice->kept / (double)slice->elements;
+        double kept = (double)count * (double)slice->kept / (double)slice->size.elements;
         struct gw_shrunk shrunk = {.elements = count, .kept = (size_t)round(kept)};
         select_by_hand(&drawn, first, count, shrunk.kept, selected, distinct);
         for (size_t t = 0; t < ITERATIONS; t++) {

@@ -49,7 +49,7 @@ static void scene_open(struct scene *scene, struct gw_random *random) {
     assert_ok(
         gw_algorithm_schedule(&algorithm, &scene->model, &scene->plan, &scene->schedule, NULL));
     for (size_t i = 0; i < (size_t)TABLE * GROUPS; i++) {
-        uint64_t most = scene->schedule.groups[i % GROUPS].elements / 10;
+        uint64_t most = scene->schedule.groups[i % GROUPS].size.elements / 10;
         scene->selected[i].most = gw_random_below(random, most + 1);
         scene->selected[i].all = scene->selected[i].most;
     }
@@ -160,7 +160,7 @@ TEST(compression_takes_longer_where_more_is_selected) {
     for (size_t i = 0; i < ITERATIONS; i++) {
         double expected_s = 0;
         for (size_t g = 0; g < GROUPS; g++) {
-            double elements = (double)scene.schedule.groups[g].elements;
+            double elements = (double)scene.schedule.groups[g].size.elements;
             double selected = (double)scene.selected[i % TABLE * GROUPS + g].most;
             double times_as_asked = selected / fmax(1, floor(0.001 * elements));
             double alone_s = gw_curve_time(&topk->curve, elements);
@@ -204,7 +204,7 @@ TEST(contention_follows_the_number_of_selected_elements) {
     crowd(&crowded);
     for (size_t g = 0; g < GROUPS; g++) {
         const struct gw_slice *group = &scene.schedule.groups[g];
-        alone_s += 1e-9 * (double)group->elements;
+        alone_s += 1e-9 * (double)group->size.elements;
         for (size_t row = 0; row < TABLE; row++) {
             double most = rows[row].asked * (double)group->kept;
             scene.selected[row * GROUPS + g] = (struct gw_selected){.most = (uint64_t)most};
