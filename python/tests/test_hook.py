@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -427,22 +428,53 @@ class _Recorded:
         return [torch.full((3,), 0.125)]
 
 
-def test_residuals_lose_nothing_in_gradients_of_16_bits():
-    """At 256 bfloat16 has steps of 2: what is smaller stays for later iterations."""
-    parameter = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+def _record(parameter: torch.nn.Parameter) -> tuple[_Exchange, _Recorded]:
+    """Returns an exchange of one parameter, and its session."""
     exchange = _Exchange.__new__(_Exchange)
     exchange._session = session = _Recorded()
     exchange._parameters, exchange._numbers = [parameter], {parameter: 0}
     exchange._missing, exchange._travelling, exchange._names = set(), [], {}
-    bucket = SimpleNamespace(
-        parameters=lambda: [parameter], buffer=lambda: torch.full((3,), 256.0).bfloat16()
-    )
+    return exchange, session
+
+
+def _bucket(parameter: torch.nn.Parameter, gradient: list[float]) -> SimpleNamespace:
+    flat = torch.tensor(gradient, dtype=parameter.dtype)
+    return SimpleNamespace(parameters=lambda: [parameter], buffer=lambda: flat)
+
+
+def test_residuals_lose_nothing_in_gradients_of_16_bits():
+    """At 256 bfloat16 has steps of 2: what is smaller stays for later iterations."""
+    parameter = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+    exchange, session = _record(parameter)
     state = HookState("topk", 1, None, 0, None, density=0.1, compressor=None, exchange=None)
     before = torch.tensor([0.3, 1.0, 8.2])
     state._residuals[parameter] = before.clone()
-    exchange.send(bucket, state._residuals)
+    exchange.send(_bucket(parameter, [256.0] * 3), state._residuals)
     sent = session.gradients[0] / 2
     assert torch.equal(sent + state._residuals[parameter], 128 + before)
     exchange.close = lambda: None
     state._close_exchange(exchange)
     assert torch.equal(sent + state._residuals[parameter], 128.125 + before)
+
+
+@pytest.mark.parametrize(
+    "dtype, overflows",
+    [
+        (torch.float32, math.inf),
+        (torch.bfloat16, math.inf),
+        (torch.float16, 65504.0),  # the largest, with its residual infinite
+    ],
+)
+def test_gradients_that_overflow_leave_no_residual(dtype, overflows):
+    """GradScaler skips the step of such an iteration; the next one's gradients are finite."""
+    parameter = torch.nn.Parameter(torch.zeros(3, dtype=dtype))
+    exchange, session = _record(parameter)
+    residuals = {parameter: torch.tensor([100.0, -100.0, 0.3])}
+    exchange.send(_bucket(parameter, [overflows, -overflows, 256.0]), residuals)
+    rest = residuals.get(parameter, torch.zeros(3))
+    total = torch.tensor([math.inf, -math.inf, 128 + 0.3])
+    assert torch.equal(session.gradients[0] / 2 + rest, total)
+    assert torch.equal(rest[:2], torch.zeros(2))
+    exchange.send(_bucket(parameter, [1.0, 1.0, 1.0]), residuals)
+    assert torch.equal(session.gradients[1][:2], torch.ones(2))
+    assert session.gradients[1].isfinite().all()

@@ -74,8 +74,8 @@ class _Exchange:
     ) -> torch.futures.Future:
         """Sends a bucket's gradients, and with them their residuals of other sessions.
 
-        Takes those out of `residuals`, but for what gradients of 16 bits cannot hold. The future is
-        done once all parameters have come.
+        Takes those out of `residuals`, but for what finite gradients of 16 bits cannot hold. The
+        future is done once all parameters have come.
         """
         if not self._missing:
             self._session.begin()
@@ -89,10 +89,13 @@ class _Exchange:
                 raise self._changed("also got", parameter)
             left = residuals.pop(parameter, None)
             if left is not None:
-                total = gradient + left * self._session.ranks  # as the session keeps means
-                gradient.copy_(total)
-                rest = (total - gradient) / self._session.ranks  # of floats of 16 bits
-                residuals.update({parameter: rest} if rest.any() else {})
+                # Sessions keep means; float() returns a gradient of 32 bits itself.
+                total = gradient.float().add_(left, alpha=self._session.ranks)
+                if gradient.dtype != torch.float32:
+                    gradient.copy_(total)
+                    rest = (total - gradient) / self._session.ranks
+                    rest.nan_to_num_(nan=0, posinf=0, neginf=0)  # if gradient overflows
+                    residuals.update({parameter: rest} if rest.any() else {})
             self._session.ready(self._numbers[parameter], gradient)
             self._missing.remove(parameter)
         if not self._missing:
