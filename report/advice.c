@@ -138,7 +138,13 @@ static void print_recommendation(const struct gw_advice *advice) {
     if (gw_algorithm_selects(gw_advice_algorithm(advice, chosen->place))) {
         gw_print(", density=%g", advice->scenario->density);
     }
-    gw_print(")\n\n");
+    gw_print(")\n");
+    const struct gw_recommendation *soonest = &advice->tiers[GW_SOONEST_COMPRESSED];
+    if (soonest->iterations.failed > 0 && soonest->expected_s < chosen->expected_s) {
+        gw_print("    all trainings by it reached their goals, and %s may not be sooner\n",
+                 gw_advice_name(advice, soonest->place, name));
+    }
+    gw_print("\n");
 }
 
 /* Prints how fast iterations of a tier are, and in how many of them trainings learnt as much. */

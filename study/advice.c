@@ -156,17 +156,34 @@ static void find_tiers(struct gw_advice *advice) {
     }
 }
 
-/* Finds the soonest whose gain holds, or of those that cost nothing, or else the default. */
-static const struct gw_recommendation *find_holding(const struct gw_advice *advice, bool costless) {
+/* What training by a pipeline may lose. */
+enum risk { NO_RISK, REACHED_ALL_GOALS, ANY_RISK };
+
+static enum risk find_risk(const struct gw_advice *advice, const struct gw_recommendation *one) {
+    return costs_nothing(advice, one->place) ? NO_RISK
+           : one->iterations.failed == 0     ? REACHED_ALL_GOALS
+                                             : ANY_RISK;
+}
+
+/* Finds the soonest whose gain holds of those with no higher risk, or else the default. */
+static const struct gw_recommendation *find_holding(const struct gw_advice *advice,
+                                                    enum risk highest) {
     const struct gw_recommendation *usual = NULL;
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
-        if (one->holds && (!costless || costs_nothing(advice, one->place))) {
+        if (one->holds && find_risk(advice, one) <= highest) {
             return one;
         }
         usual = one->place == advice->usual ? one : usual;
     }
     return usual;
+}
+
+/* Whether training by the first is expected to be done sooner in 95% of cases. */
+static bool is_surely_sooner(const struct gw_recommendation *first,
+                             const struct gw_recommendation *second) {
+    struct gw_estimate ratio = find_ratio(second->result, first->result);
+    return !(ratio.low / ratio.value * second->expected_s <= first->expected_s);
 }
 
 static void judge_advice(struct gw_advice *advice) {
@@ -179,9 +196,14 @@ static void judge_advice(struct gw_advice *advice) {
                       : speedup->low > 1  ? GW_FASTER
                       : speedup->high < 1 ? GW_SLOWER
                                           : GW_CANT_TELL;
-    /* The first of the list whose gain holds, unless one that costs nothing is as soon. */
-    advice->chosen = find_holding(advice, false);
-    const struct gw_recommendation *costless = find_holding(advice, true);
+    /* The first of the list whose gain holds, unless one whose trainings all reached their goals
+     * may be as soon, or one that costs nothing is. */
+    advice->chosen = find_holding(advice, ANY_RISK);
+    const struct gw_recommendation *reliable = find_holding(advice, REACHED_ALL_GOALS);
+    if (!is_surely_sooner(advice->chosen, reliable)) {
+        advice->chosen = reliable;
+    }
+    const struct gw_recommendation *costless = find_holding(advice, NO_RISK);
     if (costless->expected_s < no_difference * advice->chosen->expected_s) {
         advice->chosen = costless;
     }

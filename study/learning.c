@@ -220,13 +220,15 @@ bool gw_learns_as_dense(const struct gw_compressor *compressor) {
 
 bool gw_learning_find(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
                       double density, struct gw_iterations_factor *out) {
-    const char *name = gw_algorithm_compresses(algorithm) ? algorithm->name : "dense";
+    const struct gw_compressor *compressor = algorithm->compressor;
+    /* trainings of one rank say nothing of another */
+    const char *name = !gw_algorithm_compresses(algorithm) ? "dense"
+                       : compressor->rank > 0              ? compressor->name
+                                                           : algorithm->name;
     bool found = find_factor(learning, name, density, out);
-    if (!found && gw_learns_as_dense(algorithm->compressor) &&
+    if (!found && gw_learns_as_dense(compressor) &&
         !find_factor(learning, "torch-fp16", density, out)) {
         out->low = out->median = out->high = 1;
-    } else if (!found && algorithm->compressor->rank > 0) {
-        (void)find_factor(learning, "torch-powersgd", density, out); /* of rank 2 */
     }
     return !isnan(out->median);
 }
