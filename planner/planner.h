@@ -62,6 +62,9 @@ enum gw_status gw_planner_optimum(const struct gw_mix *choices, struct gw_optimu
 
 void gw_optimum_free(struct gw_optimum *optimum);
 
+/* Energy that the marked groups lose; 0 unless it is known. O(tensors). */
+double gw_marks_lost(const struct gw_mix *choices, const size_t *marks);
+
 /* ---- policies ------------------------------------------------------------------------------ */
 
 struct gw_policy {

@@ -23,9 +23,6 @@ void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, ui
  * update of days would round plans' differences away. */
 double gw_marks_exchanged_s(const struct gw_mix *choices, const size_t *marks);
 
-/* Energy that the marked groups lose; 0 unless it is known. O(tensors). */
-double gw_marks_lost(const struct gw_mix *choices, const size_t *marks);
-
 /* ---- arcs ------------------------------------------------------------------------------------ */
 
 /*

@@ -151,7 +151,8 @@ static void print_recommendation(const struct gw_advice *advice) {
 static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
     static const char *const words[] = {[GW_COSTS_NOTHING] = "Costs nothing",
                                         [GW_SOONEST_COMPRESSED] = "Soonest with compression",
-                                        [GW_FASTEST_ITERATION] = "Fastest iteration"};
+                                        [GW_FASTEST_ITERATION] =
+                                            "Fastest iteration with compression"};
     const struct gw_recommendation *one = &advice->tiers[tier];
     char name[GW_ADVICE_NAME_SIZE];
     if (one->result == NULL) {
@@ -220,7 +221,7 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
     } else if (isnan(iterations->median)) {
         gw_table_cells(table, "not trained");
     } else if (isinf(iterations->median)) {
-        gw_table_cells(table, "never in the median");
+        gw_table_cells(table, "too few runs learnt");
     } else if (iterations->low == iterations->high) {
         gw_table_cells(table, "%.2g", iterations->low);
     } else {

@@ -262,9 +262,9 @@ static void note_interference(const struct gw_plans *made) {
         least = made->interfered_s[i] < made->interfered_s[least] ? i : least;
     }
     gw_print_note("note: ",
-                  "iteration and above optimum leave out how operations that run at once slow each "
-                  "other, as the proof of the optimum does; with interference counts it, as "
-                  "compare and simulate do: %s takes %s",
+                  "\"iteration\" and \"above optimum\" leave out how operations that run at once "
+                  "slow each other, as the proof of the optimum does; \"with interference\" counts "
+                  "it: %s takes %s",
                   made->plans[least].policy, GW_SECONDS(made->interfered_s[least]));
 }
 

@@ -84,8 +84,9 @@ static enum gw_status keep_sample(struct gradient_sample *sample,
     for (size_t i = 0; i < sample->count; i++) {
         sample->energy += (double)sample->gradient[i] * sample->gradient[i];
     }
-    *share = compressor->rank > 0 ? NAN : 1; /* depends on shapes */
-    if (compressor == &gw_compressor_none || compressor->rank > 0 || sample->energy == 0) {
+    bool is_whole = compressor->rank == 0 && compressor != &gw_compressor_layer_drop;
+    *share = is_whole ? 1 : NAN; /* others depend on the model's tensors */
+    if (compressor == &gw_compressor_none || !is_whole || sample->energy == 0) {
         return GW_OK;
     }
     sample->task = (struct gw_task){.u = sample->u,

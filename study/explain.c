@@ -30,22 +30,29 @@ static enum gw_status plan_all(const struct gw_planning *planning, struct gw_pla
     return GW_OK;
 }
 
+enum gw_status gw_plan_predict(const struct gw_scenario *scenario,
+                               const struct gw_algorithm *algorithm, const struct gw_plan *plan,
+                               double *iteration_s, struct gw_error *error) {
+    const struct gw_prediction_options options = {0};
+    struct gw_pipeline pipeline;
+    struct gw_result result;
+    GW_TRY(gw_pipeline_open(scenario, algorithm, plan, &pipeline, error));
+    enum gw_status status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
+    *iteration_s = status == GW_OK ? result.iteration_s : 0;
+    gw_pipeline_close(&pipeline);
+    return status;
+}
+
 enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, struct gw_plans *plans,
                                 struct gw_error *error) {
-    const struct gw_prediction_options options = {0};
     plans->interfered_s = gw_arena_zeros(&plans->arena, plans->count, sizeof *plans->interfered_s);
     GW_TRY(gw_arena_check(&plans->arena, "planning", error));
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < plans->count && status == GW_OK; i++) {
-        struct gw_pipeline pipeline;
-        struct gw_result result;
-        GW_TRY(gw_pipeline_open(scenario, algorithm, &plans->plans[i], &pipeline, error));
-        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
-        plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
-        gw_pipeline_close(&pipeline);
+    for (size_t i = 0; i < plans->count; i++) {
+        GW_TRY(
+            gw_plan_predict(scenario, algorithm, &plans->plans[i], &plans->interfered_s[i], error));
     }
-    return status;
+    return GW_OK;
 }
 
 static enum gw_status count_interference(const struct gw_scenario *scenario, const char *compressor,

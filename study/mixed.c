@@ -39,7 +39,7 @@ bool gw_choice_parse(const char *text, double usual_density, struct gw_way *out)
     bool whole = !gw_compressor_selects(out->compressor);
     out->density = whole ? 1 : usual_density;
     out->exchange = gw_exchange_for(out->compressor);
-    if (out->exchange == NULL || (whole && text[length] == ':')) {
+    if (out->exchange == NULL || out->exchange->server || (whole && text[length] == ':')) {
         return false;
     }
     return text[length] == '\0' || (gw_parse_number(text + length + 1, &out->density) &&
@@ -61,9 +61,10 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
         }
         if (!known) {
             return gw_fail(error, GW_BAD_INPUT,
-                           "choices: expected dense and names of gradweave list compressors, each "
-                           "once and at most %d of them, such as dense,topk:0.01, with a density "
-                           "for those that select; got \"%.*s\"",
+                           "--choices: expected dense and names of gradweave list compressors that "
+                           "need no server, each once and at most %d of them, such as "
+                           "dense,topk:0.01, with a density above 0 and at most 1 for those that "
+                           "select; got \"%.*s\"",
                            MOST_CHOICES, (int)length, next);
         }
         memcpy(out->texts[out->count], name, sizeof name);
@@ -153,14 +154,14 @@ static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixt
     return status;
 }
 
-/* Finds what each choice loses of each tensor. */
+/* Finds what each choice loses of each tensor, of as many elements as it sends. */
 static enum gw_status lose_energy(const struct gw_model *model, const char *path,
                                   struct mixture *choices, struct gw_error *error) {
     struct gw_recorded_gradients recorded = {0};
     enum gw_status status =
         path == NULL ? GW_OK : gw_recorded_gradients_read(path, &recorded, error);
     for (size_t k = 0; k < choices->count && status == GW_OK; k++) {
-        status = gw_energy_lost(model, &choices->ways[k], path == NULL ? NULL : &recorded,
+        status = gw_energy_lost(model, &choices->costs[k].way, path == NULL ? NULL : &recorded,
                                 choices->lost + k * model->tensor_count, error);
     }
     gw_recorded_gradients_free(&recorded);
@@ -193,7 +194,8 @@ static enum gw_status ask_densities(const struct mixture *choices, struct gw_pla
         double sent = choices->costs[k].way.density;
         char note[GW_RESULT_NOTE_SIZE];
         (void)snprintf(note, sizeof note,
-                       "%s: counted as in trainings, where it selects %.3g times what is asked",
+                       "%s: counted as in trainings, where it selects %.3g times what is asked; "
+                       "simulate counts what is asked",
                        choices->names[k], sent / asked);
         GW_TRY(sent == asked ? GW_OK : gw_plan_note(plan, note, error));
         for (size_t g = 0; g < plan->way_count; g++) {
@@ -216,52 +218,37 @@ struct descent {
     const char *const *names;
     size_t *best, *trial; /* [tensors] */
     double best_s, best_lost;
+    bool splits;   /* groups are tried in parts */
+    bool improved; /* in this pass over all tensors */
     size_t trials;
 };
 
-static double find_lost(const struct gw_mix *mix, const size_t *marks) {
-    size_t tensors = mix->costs->model->tensor_count;
-    double lost = 0;
-    size_t choice = 0;
-    for (size_t tensor = 0; tensor < tensors; tensor++) {
-        choice = marks[tensor] > 0 ? marks[tensor] - 1 : choice;
-        lost += mix->lost[choice * tensors + tensor];
-    }
-    return lost;
-}
-
 static enum gw_status simulate_marks(const struct descent *x, size_t *marks, double *out,
                                      struct gw_error *error) {
-    const struct gw_prediction_options options = {0};
     const struct gw_optimum trial = {.marks = marks};
-    struct gw_pipeline pipeline;
-    struct gw_result result;
     struct gw_plan plan;
     GW_TRY(gw_planner_plan_mixed(x->mix, x->names, &trial, &plan, error));
     const struct gw_algorithm mixed = gw_algorithm_mixed(&plan);
-    enum gw_status status = gw_pipeline_open(x->scenario, &mixed, &plan, &pipeline, error);
-    if (status == GW_OK) {
-        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
-        *out = result.iteration_s;
-        gw_pipeline_close(&pipeline);
-    }
+    enum gw_status status = gw_plan_predict(x->scenario, &mixed, &plan, out, error);
     gw_plan_free(&plan);
     return status;
 }
 
 /* Takes the trial for the best plan if it loses no more than it may, and takes less time, or the
- * same and loses less. */
+ * same and loses less; more groups must save a thousandth. */
 static enum gw_status try_marks(struct descent *x, struct gw_error *error) {
-    double lost = find_lost(x->mix, x->trial);
+    double lost = gw_marks_lost(x->mix, x->trial);
     double trial_s = 0;
     if (lost > x->mix->most_lost || x->trials == MOST_TRIALS * x->mix->count) {
         return GW_OK;
     }
     x->trials++;
     GW_TRY(simulate_marks(x, x->trial, &trial_s, error));
-    if (trial_s < x->best_s * (1 - 1e-9) || (trial_s <= x->best_s && lost < x->best_lost)) {
+    bool is_shorter = trial_s < x->best_s * (1 - (x->splits ? 1e-3 : 1e-9));
+    if (is_shorter || (!x->splits && trial_s <= x->best_s && lost < x->best_lost)) {
         x->best_s = trial_s;
         x->best_lost = lost;
+        x->improved = true;
         memcpy(x->best, x->trial, x->mix->costs->model->tensor_count * sizeof *x->best);
     }
     return GW_OK;
@@ -292,18 +279,18 @@ static enum gw_status try_mark(struct descent *x, size_t tensor, size_t mark,
     return mark == x->best[tensor] ? GW_OK : try_marks(x, error);
 }
 
-/* Improves the marks group by group: each travels by another choice or together with the next one,
- * until no such change helps, or enough plans were tried. */
-static enum gw_status descend(struct descent *x, struct gw_error *error) {
-    double before_s = INFINITY;
-    while (x->best_s < before_s) {
-        before_s = x->best_s;
+/* Improves the marks tensor by tensor until no change helps, or enough plans were tried: groups
+ * travel by another choice or together with the next one, or where they are split end there too. */
+static enum gw_status improve_marks(struct descent *x, struct gw_error *error) {
+    do {
+        x->improved = false;
         for (size_t tensor = x->mix->costs->model->tensor_count; tensor-- > 0;) {
-            for (size_t mark = tensor == 0; mark <= x->mix->count && x->best[tensor] > 0; mark++) {
-                GW_TRY(try_mark(x, tensor, mark, error));
+            for (size_t mark = tensor == 0; mark <= x->mix->count; mark++) {
+                bool may_end = x->splits || x->best[tensor] > 0;
+                GW_TRY(may_end ? try_mark(x, tensor, mark, error) : GW_OK);
             }
         }
-    }
+    } while (x->improved);
     return GW_OK;
 }
 
@@ -325,7 +312,9 @@ static enum gw_status count_interference(struct descent *x, struct gw_optimum *o
     for (size_t k = 0; k < x->mix->count; k++) {
         GW_TRY(try_policies(x, k, error));
     }
-    GW_TRY(descend(x, error));
+    GW_TRY(improve_marks(x, error));
+    x->splits = true;
+    GW_TRY(improve_marks(x, error));
     optimum->lost = x->best_lost;
     note[0] = '\0';
     if (x->best_s < optimum_s) {

@@ -55,7 +55,10 @@ enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *com
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error);
 
-/* Finds the plans' iterations with interference, as simulate does. */
+/* Finds a plan's iteration, or those of all plans, with interference, as simulate does. */
+enum gw_status gw_plan_predict(const struct gw_scenario *scenario,
+                               const struct gw_algorithm *algorithm, const struct gw_plan *plan,
+                               double *iteration_s, struct gw_error *error);
 enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, struct gw_plans *plans,
                                 struct gw_error *error);
@@ -80,7 +83,8 @@ struct gw_mixed_request {
 /*
  * Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most
  * energy. If the scenario counts interference, it is the best of those that were simulated with it,
- * no slower than any policy's plan by one of the choices; bound and proof are without. Choices
+ * among them, of those that lose no more than may be lost, the plans of all policies with default
+ * arguments by one of the choices; bound and proof are without. Choices
  * whose counts depend on gradients count as in trainings, and a note says so. gw_plans_free in any
  * case.
  */

@@ -148,8 +148,11 @@ static __global__ void add_across(factors of, size_t n, size_t elements, gw_gpu_
 /* The place in the group of an element that is not compressed. */
 static __device__ size_t find_raw(const factors &of, size_t i) {
     size_t before = count_up_to(of, &gw_low_rank_matrix::raw, i);
+    if (before == 0) {
+        return i;
+    }
     const gw_low_rank_matrix *last = &of.matrices[before - 1];
-    return before == 0 ? i : last->first + last->rows * last->columns + (i - last->raw);
+    return last->first + last->rows * last->columns + (i - last->raw);
 }
 
 static __global__ void take_raw(factors of, size_t n, float *raw, gw_gpu_outcome *outcome) {

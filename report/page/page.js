@@ -114,7 +114,7 @@ function writeVerdict() {
     sayTier("Costs nothing", advice.costs_nothing),
     accumulation.samples_per_second_factor >= 1.02 ? el("p", {}, `Gradient accumulation over ${accumulation.micro_batches} micro-batches, in batches four times as large: DistributedDataParallel trains ${rough(accumulation.samples_per_second_factor)} times as many samples a second.`) : "",
     sayTier("Soonest with compression", soonest),
-    soonest && fastest && soonest.algorithm === fastest.algorithm ? "" : sayTier("Fastest iteration", fastest),
+    soonest && fastest && soonest.algorithm === fastest.algorithm ? "" : sayTier("Fastest iteration with compression", fastest),
     advice.recommended === "ddp" ? "" : el("p", { class: "answer" }, `Recommended: ${recommended}.`),
     sayMeasured() || "",
     el("dl", { class: "cards" },

@@ -321,8 +321,9 @@ TEST(choices_count_what_trainings_say_is_selected) {
     (void)plan_boxed(&boxed, GW_INTERFERENCE_NONE, &asked, &plans);
     assert_true(plans.plans->ways[0].density == 0.001);
     assert_true(near(plans.plans->density, 0.012, 0.001));
-    assert_string_equal(plans.plans->notes[0], "hard-threshold:0.001: counted as in trainings, "
-                                               "where it selects 12 times what is asked");
+    assert_string_equal(plans.plans->notes[0],
+                        "hard-threshold:0.001: counted as in trainings, "
+                        "where it selects 12 times what is asked; simulate counts what is asked");
     gw_plans_free(&plans);
     close_boxed(&boxed);
 }
@@ -339,7 +340,8 @@ static void refuse_choices(const char *choices, double keep, const char *expecte
 
 TEST(choices_that_cannot_be_are_refused) {
     refuse_choices("dense,zip", 0,
-                   "such as dense,topk:0.01, with a density for those that select; got \"zip\"");
+                   "such as dense,topk:0.01, with a density above 0 and at most 1 for those that "
+                   "select; got \"zip\"");
     refuse_choices("", 0, "got \"\"");
     refuse_choices("dense:0.5", 0, "got \"dense:0.5\"");
     refuse_choices("topk:2", 0, "got \"topk:2\"");
