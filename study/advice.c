@@ -156,7 +156,7 @@ static void find_tiers(struct gw_advice *advice) {
     }
 }
 
-/* What training by a pipeline may lose. */
+/* Risks of training by a pipeline. */
 enum risk { NO_RISK, REACHED_ALL_GOALS, ANY_RISK };
 
 static enum risk find_risk(const struct gw_advice *advice, const struct gw_recommendation *one) {
