@@ -307,6 +307,71 @@ TEST(a_mixed_plan_is_the_fastest_tried_with_interference) {
     }
 }
 
+/* The fastest of all 54 plans of four tensors by two choices, each simulated. */
+static double fastest_of_four(const struct gw_scenario *boxed) {
+    static const char *const names[] = {"dense", "topk:0.01"};
+    struct gw_costs costs[2];
+    double fastest_s = INFINITY;
+    for (size_t k = 0; k < 2; k++) {
+        struct gw_way way;
+        assert_true(gw_choice_parse(names[k], 0.01, &way));
+        const struct gw_algorithm method = {.compressor = way.compressor, .exchange = way.exchange};
+        struct gw_scenario asked = *boxed;
+        asked.method = &method;
+        asked.density = way.density;
+        assert_ok(gw_costs_open(&asked, &costs[k], &error));
+    }
+    const struct gw_mix mix = {.costs = costs, .count = 2, .most_lost = INFINITY};
+    for (size_t number = 0; number < 2 * 27; number++) {
+        size_t marks[] = {1 + number % 2, number / 2 % 3, number / 6 % 3, number / 18};
+        const struct gw_optimum optimum = {.marks = marks};
+        struct gw_plan plan;
+        double seconds = 0;
+        assert_ok(gw_planner_plan_mixed(&mix, names, &optimum, &plan, &error));
+        const struct gw_algorithm mixed = gw_algorithm_mixed(&plan);
+        assert_ok(gw_plan_predict(boxed, &mixed, &plan, &seconds, &error));
+        fastest_s = fmin(fastest_s, seconds);
+        gw_plan_free(&plan);
+    }
+    gw_costs_close(&costs[0]);
+    gw_costs_close(&costs[1]);
+    return fastest_s;
+}
+
+TEST(mixed_plans_of_four_tensors_are_nearly_the_fastest_with_interference) {
+    struct gw_random *random = random_stream(7);
+    struct gw_cluster cluster;
+    assert_ok(gw_cluster_open("box-4x1gbit", &cluster, &error));
+    int trials = gw_trials(200);
+    int slower = 0;
+    for (int trial = 0; trial < trials; trial++) {
+        const struct gw_mixed_request request = {.choices = "dense,topk:0.01"};
+        struct boxed boxed = {0};
+        struct gw_plans plans;
+        struct gw_model model;
+        parse_model(&model,
+                    "'forward_s': 0.01, 'update_s': 0, 'tensors': [{'name': 'a', 'elements': 1, "
+                    "'backward_s': 0}, {'name': 'b', 'elements': 1, 'backward_s': 0}, {'name': 'c',"
+                    "'elements': 1, 'backward_s': 0}, {'name': 'd', 'elements': 1, 'backward_s': "
+                    "0}]");
+        for (size_t i = 0; i < 4; i++) {
+            model.tensors[i].elements = (uint64_t)pow(10, 2 + 4.5 * gw_random_uniform(random));
+            model.tensors[i].backward_s = pow(10, -4 + 2 * gw_random_uniform(random));
+        }
+        boxed.scenario = gw_scenario_of(&model, &cluster);
+        double found_s = plan_boxed(&boxed, GW_INTERFERENCE_KNOWN, &request, &plans);
+        double fastest_s = fastest_of_four(&boxed.scenario);
+        assert_true(found_s >= fastest_s * (1 - 1e-9) && found_s <= 1.1 * fastest_s);
+        slower += found_s > 1.002 * fastest_s;
+        gw_plans_free(&plans);
+        gw_model_free(&model);
+    }
+    if (slower > 1 + trials / 100) {
+        fail_msg("%d of %d plans take over 0.2%% more than the fastest", slower, trials);
+    }
+    gw_cluster_free(&cluster);
+}
+
 /* Trainings say that hard-threshold selects 12 times what is asked: so many are counted, and as
  * many as before are asked for. */
 TEST(choices_count_what_trainings_say_is_selected) {
