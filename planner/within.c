@@ -34,7 +34,7 @@ struct label {
     struct beginning real;  /* one of them: its last group ... */
     uint32_t from, before;  /* ... begins at position `from`, after that label there, ... */
     uint32_t choice;        /* ... and goes by that choice */
-    double promised;        /* lower bound of plans that begin with `real`, in steps */
+    double merit;           /* of `real`, the less the better: see judge */
     uint64_t cell;          /* beginnings of the same cell are united */
 };
 
@@ -110,9 +110,19 @@ static enum gw_status reserve_slots(struct label_search *x, const struct labels 
     return GW_OK;
 }
 
-/* Takes the real beginning of the other label if it promises more. */
+/*
+ * The bound of plans that begin so and, where bounds are equal, their costs: a hull may promise the
+ * same of an earlier clock as of a later one, though a rest that loses less needs the earlier one.
+ */
+static double judge(const struct label_search *x, size_t position, const struct beginning *begun) {
+    static const double least_share = 1e-6; /* bounds that differ decide */
+    return promise(x, position, begun) +
+           least_share * (begun->compress + begun->clock + begun->lost);
+}
+
+/* Takes the real beginning of the other label if it is better. */
 static void take_better(struct label *label, const struct label *other) {
-    if (other->promised < label->promised) {
+    if (other->merit < label->merit) {
         struct beginning least = label->least;
         *label = *other;
         label->least = least;
@@ -156,7 +166,7 @@ static enum gw_status carry_labels(struct label_search *x, size_t from, const st
         if (x->used != NULL) {
             x->used[arc - x->passes.arcs.stored] = true;
         }
-        next.promised = promise(x, to, &next.real);
+        next.merit = judge(x, to, &next.real);
         next.cell =
             (uint64_t)(next.least.lost / x->cell) << 32 | (uint64_t)(next.least.compress / x->cell);
         GW_TRY(add_label(x, &x->labels[to], &next, error));
@@ -269,7 +279,7 @@ static bool trace_labels(const struct label_search *x, size_t *marks) {
     const struct label *best = NULL;
     const struct labels *last = &x->labels[x->tensors];
     for (size_t i = 0; i < last->count; i++) {
-        if (isfinite(last->at[i].promised) &&
+        if (isfinite(last->at[i].merit) &&
             (best == NULL || last->at[i].real.clock < best->real.clock)) {
             best = &last->at[i];
         }

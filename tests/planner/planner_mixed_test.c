@@ -164,6 +164,20 @@ static void check_marks(const struct mixed_case *x, const struct gw_optimum *fou
     assert_true(fabs(found->lost - lost) <= 1e-12);
 }
 
+/* The largest gap between a small plan within a budget and its bound: the labels' smallest cells
+ * may leave one. */
+static const double largest_gap = 1e-5;
+
+/* A bound that all plans keep to, and a plan no further from it than a small gap. */
+static void check_optimum(int trial, const struct gw_optimum *found, double best_s) {
+    if (!(found->lower_bound_s <= best_s * (1 + 2e-9) &&
+          found->iteration_s >= best_s * (1 - 2e-9) &&
+          found->iteration_s <= found->lower_bound_s * (1 + largest_gap))) {
+        fail_msg("trial %d: %.17g with the bound %.17g, but the best takes %.17g", trial,
+                 found->iteration_s, found->lower_bound_s, best_s);
+    }
+}
+
 static size_t number_of_choices(int trial) {
     return 1 + (size_t)trial % most_choices;
 }
@@ -234,11 +248,7 @@ TEST(budgets_match_brute_force) {
         double best_s = best.exchanged_s + x.cases[0].model.update_s;
         check_marks(&x, &found);
         assert_true(found.lost <= x.choices.most_lost);
-        if (!(fabs(found.iteration_s - best_s) <= 2e-9 * best_s)) {
-            fail_msg("trial %d: %.17g, but the best takes %.17g", trial, found.iteration_s, best_s);
-        }
-        assert_true(found.lower_bound_s <= best_s * (1 + 2e-9));
-        assert_true(found.lower_bound_s >= best_s * (1 - 1e-2));
+        check_optimum(trial, &found, best_s);
         gw_optimum_free(&found);
     }
     print_message("%d of %d cases have a plan within their budget\n", gw_trials(4000) - refused,
@@ -338,11 +348,8 @@ static void compare_with_labels(uint64_t stream, int trials, size_t longest, boo
         assert_true(found.lost <= x.choices.most_lost);
         if (!isnan(best_s)) {
             compared++;
-            if (!(fabs(found.iteration_s - best_s) <= 2e-9 * best_s)) {
-                fail_msg("trial %d: %.17g, but labels have %.17g", trial, found.iteration_s,
-                         best_s);
-            }
-            assert_true(found.lower_bound_s == found.iteration_s);
+            check_optimum(trial, &found, best_s);
+            assert_true(budget || found.lower_bound_s == found.iteration_s);
         }
         gw_optimum_free(&found);
     }
