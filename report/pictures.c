@@ -298,7 +298,8 @@ static enum gw_status find_mixed_front(const struct gw_picture *picture,
                                        const struct gw_scenario *scenario, struct mixed_front *out,
                                        struct gw_error *error) {
     struct gw_mixed_request request = {.choices = picture->choices,
-                                       .gradients = picture->gradients};
+                                       .gradients = picture->gradients,
+                                       .has_density = picture->density > 0};
     for (size_t i = 0; i <= MIXED_POINTS; i++) {
         if (i > 0) {
             request.keep = out->kept[0] + (1 - out->kept[0]) * (double)i / MIXED_POINTS;
