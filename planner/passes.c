@@ -90,10 +90,10 @@ static enum gw_status thin_front(struct gw_passes *x, size_t most,
     return GW_OK;
 }
 
-/* Reduces a finished front to at most `most` pairs. */
-static enum gw_status reduce_front(struct gw_passes *x, enum gw_front_kind kind, bool forward,
-                                   size_t p, size_t most, struct gw_error *error) {
-    struct gw_front *front = forward ? &x->forward[kind][p] : &x->backward[kind][p];
+/* Reduces a finished real front to at most `most` pairs. */
+static enum gw_status reduce_front(struct gw_passes *x, bool forward, size_t p, size_t most,
+                                   struct gw_error *error) {
+    struct gw_front *front = forward ? &x->forward[GW_REAL][p] : &x->backward[GW_REAL][p];
     const struct gw_front *hulls = forward ? x->backward[GW_HULL] : x->forward[GW_HULL];
     GW_TRY(thin_front(x, most, &hulls[p], front, error));
     gw_front_shrink(front);
@@ -181,11 +181,11 @@ enum gw_status gw_pass_real(struct gw_passes *x, bool forward, const struct gw_w
     for (size_t done = 0; done < x->tensors && !gw_passes_are_spent(x); done++) {
         size_t p = forward ? done : x->tensors - 1 - done;
         if (forward) {
-            GW_TRY(reduce_front(x, GW_REAL, true, p, most, error));
+            GW_TRY(reduce_front(x, true, p, most, error));
         }
         GW_TRY(carry_row(x, GW_REAL, forward, p, most, limit, error));
         if (!forward) {
-            GW_TRY(reduce_front(x, GW_REAL, false, p, most, error));
+            GW_TRY(reduce_front(x, false, p, most, error));
         }
     }
     gw_passes_end(x);

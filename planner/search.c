@@ -26,7 +26,7 @@ struct search {
     struct gw_passes passes;
     struct gw_lines lines;
     size_t passes_of_hulls;
-    size_t *trial;      /* a plan that is tried: [position], as gw_passes_trace_back marks it */
+    size_t *trial;      /* a plan that is tried: [position], as gw_passes_trace marks it */
     size_t *best;       /* the best plan known ... */
     double best_time;   /* ... and what it comes to in steps, without the update */
     double known_s;     /* what the best plan that was known before the search comes to */

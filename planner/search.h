@@ -243,7 +243,7 @@ enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_er
 
 /*
  * Makes forward or backward hulls and drops the arcs over which, with the lines of the other end,
- * nothing can take less than `limit`. *bound as for gw_pass_backward.
+ * nothing can take less than `limit`. *bound as for gw_pass_stairs.
  */
 enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, bool forward,
                                 double limit, double *bound, struct gw_error *error);
