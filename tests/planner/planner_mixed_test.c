@@ -164,14 +164,16 @@ static void check_marks(const struct mixed_case *x, const struct gw_optimum *fou
     assert_true(fabs(found->lost - lost) <= 1e-12);
 }
 
-/* The largest gap between a small plan within a budget and its bound: the labels' smallest cells
- * may leave one. */
-static const double largest_gap = 1e-5;
+/* Share by which a small plan may miss the best where the labels' smallest cells leave a gap, and
+ * by which it may miss its bound. */
+static const double largest_miss = 1e-5;
+static const double largest_gap = 1e-2;
 
-/* A bound that all plans keep to, and a plan no further from it than a small gap. */
+/* The bound holds for the best plan, and the plan found is near both. */
 static void check_optimum(int trial, const struct gw_optimum *found, double best_s) {
     if (!(found->lower_bound_s <= best_s * (1 + 2e-9) &&
           found->iteration_s >= best_s * (1 - 2e-9) &&
+          found->iteration_s <= best_s * (1 + largest_miss) &&
           found->iteration_s <= found->lower_bound_s * (1 + largest_gap))) {
         fail_msg("trial %d: %.17g with the bound %.17g, but the best takes %.17g", trial,
                  found->iteration_s, found->lower_bound_s, best_s);
