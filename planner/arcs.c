@@ -277,10 +277,12 @@ static bool beats(const struct gw_arcs *arcs, size_t from, const struct gw_arc *
            ready + arc->exchange <= other_ready + other->exchange;
 }
 
-/* Leaves out arcs between the same positions that others beat; returns how many are left. */
-static size_t drop_beaten(const struct gw_arcs *arcs, size_t from, struct gw_arc *parallel) {
-    size_t kept = 1;
-    for (size_t i = 1; i < arcs->choices->count; i++) {
+/* Leaves out those of `count` arcs between the same positions that others beat; returns how many
+ * are left. */
+static size_t drop_beaten(const struct gw_arcs *arcs, size_t from, struct gw_arc *parallel,
+                          size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
         struct gw_arc arc = parallel[i];
         size_t before = 0;
         while (before < kept && !beats(arcs, from, &parallel[before], &arc)) {
@@ -310,7 +312,7 @@ size_t gw_arcs_find(struct gw_arcs *arcs, size_t from, size_t to, const struct g
             arcs->scratch[k] = gw_arcs_cost(arcs, from, to, k);
         }
         *found = arcs->scratch;
-        return drop_beaten(arcs, from, arcs->scratch);
+        return drop_beaten(arcs, from, arcs->scratch, arcs->choices->count);
     }
     const struct gw_arc *low = arcs->stored + row->start;
     const struct gw_arc *end = low + row->count;
@@ -376,26 +378,26 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
         struct gw_arc *made = arcs->scratch + count; /* moves on to the front of the row */
         make_parallel(arcs, from, first, left, made);
         for (size_t to = first; to < first + left; to++) {
-            struct gw_arc *parallel = made + (to - first) * choices;
-            size_t kept = drop_beaten(arcs, from, parallel);
+            const struct gw_arc *parallel = made + (to - first) * choices;
+            struct gw_arc *kept = arcs->scratch + count;
+            double compress = parallel[0].compress;
             double compressed = INFINITY; /* by any choice */
-            for (size_t k = 0; k < kept; k++) {
-                double by = gw_arcs_ready(arcs, from, &parallel[k]) + parallel[k].compress;
+            size_t promising = 0;         /* an arc that is not beats none that is */
+            for (size_t k = 0; k < choices; k++) {
+                const struct gw_arc arc = parallel[k];
+                double by = gw_arcs_ready(arcs, from, &arc) + arc.compress;
+                double ready = least.first + by;
+                double begin = ready > least.second ? ready : least.second;
                 compressed = by < compressed ? by : compressed;
+                kept[promising] = arc;
+                promising += begin + arc.exchange + arcs->rest_exchange[to] < limit;
             }
             if ((arcs->rising && least.first + compressed + arcs->rest_exchange[from] >= limit) ||
                 (arcs->superadditive &&
-                 end + least.first + parallel[0].compress + arcs->rest_compress[to] >= limit)) {
+                 end + least.first + compress + arcs->rest_compress[to] >= limit)) {
                 return count;
             }
-            for (size_t k = 0; k < kept; k++) {
-                double ready =
-                    gw_arcs_ready(arcs, from, &parallel[k]) + least.first + parallel[k].compress;
-                double begin = ready > least.second ? ready : least.second;
-                if (begin + parallel[k].exchange + arcs->rest_exchange[to] < limit) {
-                    arcs->scratch[count++] = parallel[k];
-                }
-            }
+            count += drop_beaten(arcs, from, kept, promising);
         }
     }
     return count;
