@@ -397,7 +397,7 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
                  end + least.first + compress + arcs->rest_compress[to] >= limit)) {
                 return count;
             }
-            count += drop_beaten(arcs, from, kept, promising);
+            count += promising > 1 ? drop_beaten(arcs, from, kept, promising) : promising;
         }
     }
     return count;

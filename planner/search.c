@@ -139,7 +139,7 @@ static size_t widen(size_t pairs, size_t factor, size_t widest) {
  */
 static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
     size_t widest = most_pairs / (x->tensors + 1) / 2;
-    struct gw_widths widths = {.real = 4, .exact = 32, .stairs = 32};
+    struct gw_widths widths = {.real = 4, .exact = 32, .stairs = 8};
     size_t weights = 12;
     for (size_t round = 0; round < most_rounds && is_open(x); round++) {
         GW_TRY(bound_from_below(x, weights, error));
