@@ -130,7 +130,7 @@ static const struct gw_option option_table[] = {
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
      .help = "Counts of selected elements where they depend on gradients: \"asked\", "
              "\"trained\" with generated ones, or a file of counts or of gradients",
-     .otherwise = "asked", .names = GW_NAMES_COUNTS},
+     .otherwise = "as the plan says, else asked", .names = GW_NAMES_COUNTS},
     {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Write the trained counts",
      .names = GW_NAMES_FILES, .writes = true},
     {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",

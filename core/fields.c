@@ -300,7 +300,9 @@ static void write_row(const struct gw_field *row, const void *from, struct gw_js
         uint64_t whole = 0;
         double number = 0;
         memcpy(is_whole(row) ? (void *)&whole : (void *)&number, member, sizeof number);
-        gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
+        if (!row->optional || row->type != GW_AS_POSITIVE || number > 0) {
+            gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
+        }
     }
     }
 }

@@ -46,8 +46,8 @@ struct gw_field {
     enum gw_field_type type;
     size_t at, count_at; /* offsets in the struct */
     bool optional;
-    double otherwise;     /* value of an absent optional number */
-    double maximum;       /* of the number, or of a list's items; 0: the type's */
+    double otherwise; /* value of an absent optional number; a positive one of 0 is not written */
+    double maximum;   /* of the number, or of a list's items; 0: the type's */
     const char *expected; /* replaces "at most ..." in messages, and is expected if a list
                            * is empty */
     const struct gw_fields *of;

@@ -105,17 +105,18 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
 static struct gw_extent extent_of(const struct gw_costs *costs, const struct gw_size *size) {
     const struct gw_compressor *compressor = costs->way.compressor;
     uint64_t kept = gw_way_kept(&costs->way, size->elements);
+    uint64_t sent = gw_way_sent(&costs->way, size->elements);
     return (struct gw_extent){.size = *size,
                               .bytes_per_element = costs->model->bytes_per_element,
                               .sketch_cells = gw_sketch_cells(compressor, size->elements, kept),
-                              .selected = gw_selected_as_asked(compressor, kept, costs->workers),
+                              .selected = gw_selected_as_asked(compressor, sent, costs->workers),
                               .compressor = compressor,
                               .workers = costs->workers};
 }
 
 uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
     return gw_exchange_bytes(gw_compressor_selects(costs->way.compressor),
-                             costs->model->bytes_per_element, n, costs->way.density);
+                             costs->model->bytes_per_element, n, gw_way_sent_density(&costs->way));
 }
 
 /* Adds seconds in which workers aggregate a leg's data of each group, without turns. */
@@ -465,12 +466,12 @@ static enum gw_status find_compress(const struct gw_scenario *scenario, struct g
                        cluster->path == NULL ? cluster->name : cluster->path, name);
     }
     GW_TRY(gw_cluster_compressor(cluster, name, &cost, error));
+    double density = gw_way_sent_density(&costs->way);
     costs->borrow_compress = scenario->curves != NULL;
     return scenario->curves != NULL
-               ? gw_compressor_curves_find(scenario->curves, costs->way.compressor, cost,
-                                           costs->way.density, &costs->compress, error)
-               : gw_compressor_curve(costs->way.compressor, cost, costs->way.density,
-                                     &costs->compress, error);
+               ? gw_compressor_curves_find(scenario->curves, costs->way.compressor, cost, density,
+                                           &costs->compress, error)
+               : gw_compressor_curve(costs->way.compressor, cost, density, &costs->compress, error);
 }
 
 static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_costs *costs,
@@ -491,14 +492,15 @@ static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_c
 enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs *out,
                              struct gw_error *error) {
     const struct gw_overlap *overlap = scenario->cluster->overlap;
-    *out = (struct gw_costs){
-        .model = scenario->model,
-        .cluster = scenario->cluster,
-        .workers = scenario->workers,
-        .bandwidth = scenario->bandwidth,
-        .way = {scenario->method->compressor, scenario->method->exchange,
-                gw_compressor_selects(scenario->method->compressor) ? scenario->density : 1},
-        .session_s = overlap == NULL ? 0 : overlap->session_s};
+    bool selects = gw_compressor_selects(scenario->method->compressor);
+    *out = (struct gw_costs){.model = scenario->model,
+                             .cluster = scenario->cluster,
+                             .workers = scenario->workers,
+                             .bandwidth = scenario->bandwidth,
+                             .way = {scenario->method->compressor, scenario->method->exchange,
+                                     selects ? scenario->density : 1,
+                                     selects ? scenario->sent_density : 0},
+                             .session_s = overlap == NULL ? 0 : overlap->session_s};
     enum gw_status status = gw_model_check_shapes(scenario->model, out->way.compressor, error);
     status = status == GW_OK ? find_costs(scenario, out, error) : status;
     if (status != GW_OK) {

@@ -24,10 +24,11 @@ struct gw_scenario {
     const struct gw_algorithm *method; /* NULL: of several in turn */
     const struct gw_plan *plan;        /* read for it; NULL: policies make theirs */
     size_t workers;
-    double density;   /* (0, 1]: share that a compressor keeps */
-    double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
-    double straggler; /* factor on the compute times of worker 0, in sweeps; 1: none */
-    double noise;     /* standard deviation of the logarithm of each compute time, in sweeps */
+    double density;      /* (0, 1]: share that a compressor is asked to keep */
+    double sent_density; /* that it is expected to keep, by which costs count; 0: as asked */
+    double bandwidth;    /* of collectives' bytes, a factor of the measured one; startups stay */
+    double straggler;    /* factor on the compute times of worker 0, in sweeps; 1: none */
+    double noise;        /* standard deviation of the logarithm of each compute time, in sweeps */
     enum gw_interference_rule interference;
     bool messages; /* exchanges are simulated as messages: costs need no curves, and plan nothing */
     struct gw_scenario_inputs *inputs;   /* that gw_scenario_close frees; NULL: none */

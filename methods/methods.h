@@ -295,7 +295,8 @@ const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compr
 struct gw_way {
     const struct gw_compressor *compressor;
     const struct gw_exchange_kind *exchange;
-    double density; /* (0, 1]: share of the elements that the compressor is asked for */
+    double density;      /* (0, 1]: share of the elements that the compressor is asked for */
+    double sent_density; /* share that it is expected to select; 0: as asked */
 };
 
 /* Whether the group is compressed before it travels. */
@@ -314,8 +315,19 @@ static inline uint64_t gw_way_kept(const struct gw_way *way, uint64_t n) {
     return gw_compressor_selects(way->compressor) ? gw_elements_kept(n, way->density) : n;
 }
 
+static inline double gw_way_sent_density(const struct gw_way *way) {
+    return way->sent_density > 0 ? way->sent_density : way->density;
+}
+
+/* Elements that the compressor is expected to select of a group of n. */
+static inline uint64_t gw_way_sent(const struct gw_way *way, uint64_t n) {
+    return gw_compressor_selects(way->compressor) ? gw_elements_kept(n, gw_way_sent_density(way))
+                                                  : n;
+}
+
 static inline bool gw_ways_equal(const struct gw_way *a, const struct gw_way *b) {
-    return a->compressor == b->compressor && a->exchange == b->exchange && a->density == b->density;
+    return a->compressor == b->compressor && a->exchange == b->exchange &&
+           a->density == b->density && gw_way_sent_density(a) == gw_way_sent_density(b);
 }
 
 /* ---- published pipelines ------------------------------------------------------------------- */
@@ -364,7 +376,8 @@ enum gw_status gw_algorithm_change(const struct gw_algorithm *preset,
                                    const struct gw_choice_changes *changes,
                                    struct gw_algorithm *out, struct gw_error *error);
 
-/* The algorithm of that name with changed choices, or that of `plan` (NULL: none) if it is mixed. */
+/* The algorithm of that name with changed choices, or that of `plan` (NULL: none) if it is mixed.
+ */
 enum gw_status gw_algorithm_choose(const char *name, const struct gw_choice_changes *changes,
                                    const struct gw_plan *plan, struct gw_algorithm *out,
                                    struct gw_error *error);

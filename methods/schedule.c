@@ -26,6 +26,7 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
 static enum gw_status find_way(const struct gw_plan_way *from, struct gw_way *out,
                                struct gw_error *error) {
     out->density = from->density;
+    out->sent_density = from->sent_density;
     GW_TRY(gw_compressor_choose(from->compressor, &out->compressor, error));
     GW_TRY(gw_exchange_find(from->exchange, &out->exchange, error));
     return out->exchange->carries(out->compressor)
@@ -91,7 +92,8 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
         slice->first = first;
         slice->kept = gw_way_kept(slice->way, n);
         slice->sketch_cells = gw_sketch_cells(compressor, n, slice->kept);
-        slice->selected = gw_selected_as_asked(compressor, slice->kept, plan->workers);
+        slice->selected =
+            gw_selected_as_asked(compressor, gw_way_sent(slice->way, n), plan->workers);
         first += n;
     }
     lay_out_layers(out, model, plan);
@@ -116,11 +118,12 @@ static double find_density(const struct gw_schedule *schedule, const struct gw_o
         return measured;
     }
     const struct gw_slice *group = &schedule->groups[operation->group];
-    struct gw_selected asked =
-        gw_selected_as_asked(way->compressor, group->kept, schedule->workers);
-    return asked.most == 0 || way->compressor->steady
-               ? way->density
-               : way->density * (double)group->selected.most / (double)asked.most;
+    struct gw_selected expected = gw_selected_as_asked(
+        way->compressor, gw_way_sent(way, group->size.elements), schedule->workers);
+    double density = gw_way_sent_density(way);
+    return expected.most == 0 || way->compressor->steady
+               ? density
+               : density * (double)group->selected.most / (double)expected.most;
 }
 
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
@@ -166,16 +169,46 @@ void gw_schedule_add_session(struct gw_schedule *schedule, double seconds) {
     schedule->operations[schedule->operation_count - 1].duration_s += seconds; /* the update */
 }
 
-void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected) {
-    for (size_t g = 0; g < schedule->group_count; g++) {
-        schedule->groups[g].selected = selected[g];
-    }
+/* Sets the bytes of exchanges by what is selected of each group. */
+static void set_bytes(struct gw_schedule *schedule) {
     for (size_t i = 0; i < schedule->operation_count; i++) {
         struct gw_operation *operation = &schedule->operations[i];
         if (operation->kind == GW_EXCHANGE) {
             operation->bytes = operation_bytes(schedule, operation);
         }
     }
+}
+
+void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected) {
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        schedule->groups[g].selected = selected[g];
+    }
+    set_bytes(schedule);
+}
+
+void gw_schedule_select_as_asked(struct gw_schedule *schedule) {
+    for (size_t i = 0; i < schedule->way_count; i++) {
+        schedule->ways[i].sent_density = 0;
+    }
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        struct gw_slice *slice = &schedule->groups[g];
+        slice->selected =
+            gw_selected_as_asked(slice->way->compressor, slice->kept, schedule->workers);
+    }
+    set_bytes(schedule);
+}
+
+const char *gw_schedule_compressor(const struct gw_schedule *schedule) {
+    return schedule->way_count > 1 ? GW_MIXED : schedule->ways[0].compressor->name;
+}
+
+bool gw_schedule_has(const struct gw_schedule *schedule,
+                     bool (*is_so)(const struct gw_compressor *compressor)) {
+    size_t i = 0;
+    while (i < schedule->way_count && !is_so(schedule->ways[i].compressor)) {
+        i++;
+    }
+    return i < schedule->way_count;
 }
 
 /*
@@ -379,7 +412,8 @@ enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
                                      struct gw_schedule *out, struct gw_error *error) {
     *out = (struct gw_schedule){0};
     GW_TRY(check_fit(algorithm, plan, error));
-    const struct gw_way way = {algorithm->compressor, algorithm->exchange, plan->density};
+    const struct gw_way way = {algorithm->compressor, algorithm->exchange, plan->density,
+                               plan->sent_density};
     GW_TRY(gw_schedule_create(out, model, plan, &way, error));
     enum gw_status status = add_operations(model, plan, out, error);
     if (status != GW_OK) {

@@ -65,7 +65,7 @@ struct gw_schedule {
 };
 
 /*
- * A schedule without operations, with the slices of the plan's groups, selected as asked for. They
+ * A schedule without operations, with the slices of the plan's groups, selected as expected. They
  * go the ways of a mixed plan, which must be known and carry what they are to; otherwise `way`.
  */
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
@@ -82,8 +82,8 @@ size_t gw_schedule_way_number(const struct gw_schedule *schedule,
 
 /*
  * Interpolation weight between a compressor's curves at its two densities (gw_compressor_share), of
- * an operation that compresses `elements`. Its density is the one asked for, times the selected
- * over the asked elements of the worker that selects most; the first measured density of an
+ * an operation that compresses `elements`. Its density is the one expected, times the selected over
+ * the expected elements of the worker that selects most; the first measured density of an
  * operation without a way.
  */
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
@@ -102,6 +102,9 @@ void gw_schedule_add_session(struct gw_schedule *schedule, double seconds);
 /* Sets the bytes of exchanges by the numbers of elements selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 
+/* Sets them by as many elements as compressors are asked for, which are expected from then on. */
+void gw_schedule_select_as_asked(struct gw_schedule *schedule);
+
 /* The algorithm's schedule, checked: out is empty on failure; by a mixed plan, whatever the
  * algorithm's choices. Borrows the model's names. */
 enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
@@ -109,6 +112,13 @@ enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
                                      struct gw_schedule *out, struct gw_error *error);
 
 void gw_schedule_free(struct gw_schedule *schedule);
+
+/* Whether the compressor of any of its ways is such. */
+bool gw_schedule_has(const struct gw_schedule *schedule,
+                     bool (*is_so)(const struct gw_compressor *compressor));
+
+/* The name of the compressor of all its groups, GW_MIXED if they have several. */
+const char *gw_schedule_compressor(const struct gw_schedule *schedule);
 
 /* Whether any of its operations compresses. */
 bool gw_schedule_compresses(const struct gw_schedule *schedule);

@@ -66,7 +66,7 @@ static void lower_exchange_s(const struct gw_costs *costs, const uint64_t *eleme
     double low = (double)gw_model_smallest(costs->model);
     /* A sparse group of n elements sends i entries with n < (i + 1) / density. */
     double unit = (double)gw_exchange_bytes(sparse, costs->model->bytes_per_element, 1, 1);
-    double share = sparse ? costs->way.density : 1;
+    double share = sparse ? gw_way_sent_density(&costs->way) : 1;
     double entry_s = straight.per_unit_s * unit;
     double fixed_s = straight.fixed_s - (sparse ? entry_s : 0);
     /* One group is best: another costs a startup and saves less than one entry. */

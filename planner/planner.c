@@ -95,6 +95,7 @@ enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *
     double density = gw_compressor_selects(costs->way.compressor) ? costs->way.density : 1;
     GW_TRY(gw_plan_create(out, costs->model->name, text, costs->way.compressor->name, density,
                           costs->workers, error));
+    out->sent_density = costs->way.sent_density;
     enum gw_status status = make_groups(costs, policy, argument, optimum, out, error);
     if (status != GW_OK) {
         gw_plan_free(out);
@@ -133,7 +134,8 @@ static enum gw_status make_ways(const struct gw_mix *choices, const char *const 
         *out = (struct gw_plan_way){.choice = strdup(names[choice]),
                                     .compressor = strdup(way->compressor->name),
                                     .exchange = strdup(way->exchange->name),
-                                    .density = gw_way_compresses(way) ? way->density : 1};
+                                    .density = gw_way_compresses(way) ? way->density : 1,
+                                    .sent_density = way->sent_density};
         if (out->choice == NULL || out->compressor == NULL || out->exchange == NULL) {
             return gw_fail_memory(error, "planning");
         }

@@ -92,7 +92,8 @@ static void print_text(const struct gw_scenario *scenario, const struct gw_algor
              GW_COUNTED(result->groups, "group"));
     gw_print(", %s from each worker", GW_BYTES(result->bytes_per_worker));
     gw_print(", network busy %s\n", GW_SECONDS(result->comm_s));
-    if (gw_counts_depend_on_data(algorithm->compressor)) {
+    bool depends = gw_counts_depend_on_data(algorithm->compressor);
+    if (depends || (result->counts[0] != '\0' && strcmp(result->counts, "as asked") != 0)) {
         gw_print("counts %s", result->counts);
         if (result->padding > 0) {
             gw_print(": padding x %.3f", result->padding);

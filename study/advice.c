@@ -412,7 +412,7 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
                                &advice->iterations[i]);
         advice->scenarios[i] = *advice->scenario;
         if (!advice->by_iteration) {
-            advice->scenarios[i].density =
+            advice->scenarios[i].sent_density =
                 gw_learning_sent_density(&advice->learning, algorithm, advice->scenario->density);
         }
     }

@@ -122,7 +122,7 @@ static enum gw_status check_counts(cJSON *document, const char *path,
     const struct gw_counts_about expected = {.model = pipeline->scenario.model->name,
                                              .algorithm = pipeline->scenario.method->name,
                                              .compressor =
-                                                 pipeline->scenario.method->compressor->name,
+                                                 gw_schedule_compressor(&pipeline->schedule),
                                              .density = pipeline->plan->density};
     GW_TRY(gw_counts_take(document, path, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
@@ -158,17 +158,17 @@ static enum gw_status read_counts(const struct gw_counts_source *source,
 
 /* Notes that counts are as asked, with nothing to train; refuses a file of counts, and one to keep
  * them in. */
-static enum gw_status take_as_asked(const struct gw_counts_source *source,
-                                    const struct gw_compressor *compressor, bool trained,
-                                    struct gw_taken_counts *out, struct gw_error *error) {
+static enum gw_status take_as_asked(const struct gw_counts_source *source, const char *compressor,
+                                    bool trained, struct gw_taken_counts *out,
+                                    struct gw_error *error) {
     if (!trained || source->out != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s %s: expected a compressor whose counts depend on gradients, got %s",
                        trained ? "--counts-out" : "--counts", trained ? source->out : source->name,
-                       compressor->name);
+                       compressor);
     }
     (void)snprintf(out->note, sizeof out->note,
-                   "%s selects as many elements as asked of all gradients", compressor->name);
+                   "%s selects as many elements as asked of all gradients", compressor);
     return GW_OK;
 }
 
@@ -177,29 +177,24 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct gw_taken_counts *out, struct gw_error *error) {
-    const struct gw_compressor *compressor = pipeline->scenario.method->compressor;
+    const struct gw_schedule *schedule = &pipeline->schedule;
     if (source->recorded != NULL) {
         out->counts = source->recorded;
         (void)snprintf(out->source, sizeof out->source, "recorded in the measured iterations");
         return GW_OK;
     }
-    (void)snprintf(out->source, sizeof out->source, "as asked");
+    (void)snprintf(out->source, sizeof out->source, "%s", gw_counts_expected(schedule));
     if (source->name == NULL || strcmp(source->name, "asked") == 0) {
         return check_trained(source, error);
     }
-    if (!gw_algorithm_selects(pipeline->scenario.method)) {
+    if (!gw_schedule_has(schedule, gw_compressor_selects)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts: expected an algorithm that compresses, got %s",
                        pipeline->scenario.method->name);
     }
-    if (pipeline->schedule.way_count > 1) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--counts: expected a plan whose groups all go one way, got one of %zu ways",
-                       pipeline->schedule.way_count);
-    }
     bool trained = source->gradients != NULL || strcmp(source->name, "trained") == 0;
-    if (!gw_counts_depend_on_data(compressor)) {
-        return take_as_asked(source, compressor, trained, out, error);
+    if (!gw_schedule_has(schedule, gw_counts_depend_on_data)) {
+        return take_as_asked(source, gw_schedule_compressor(schedule), trained, out, error);
     }
     GW_TRY(trained ? train_counts(pipeline, iterations, simulation, source->gradients, out, error)
                    : read_counts(source, pipeline, iterations, simulation, out, error));
@@ -210,6 +205,14 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
                        out->own.iteration_count);
     }
     return source->out == NULL ? GW_OK : gw_counts_write(&out->own, source->out, error);
+}
+
+const char *gw_counts_expected(const struct gw_schedule *schedule) {
+    bool trained = false;
+    for (size_t i = 0; i < schedule->way_count; i++) {
+        trained = trained || schedule->ways[i].sent_density > 0;
+    }
+    return trained ? "as in trainings" : "as asked";
 }
 
 /* ---- counts of a prediction ---------------------------------------------------------------- */

@@ -16,11 +16,14 @@ enum gw_status gw_recorded_gradients_match(const struct gw_recorded_gradients *r
 /* Counts that a prediction uses, and their description for its result. */
 struct gw_taken_counts {
     struct gw_counts own;           /* read or trained */
-    const struct gw_counts *counts; /* `own`, or those that were recorded; NULL: as asked */
+    const struct gw_counts *counts; /* `own`, or those recorded; NULL: as the schedule has them */
     struct gw_selected *selected;   /* of each group in each iteration */
     char source[GW_RESULT_NOTE_SIZE];
     char note[GW_RESULT_NOTE_SIZE];
 };
+
+/* The source of a schedule's counts before any others are taken. */
+const char *gw_counts_expected(const struct gw_schedule *schedule);
 
 /*
  * Reads or trains counts of `iterations`, and gives them to the simulation. *out, all 0 before, is

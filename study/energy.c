@@ -182,7 +182,7 @@ static enum gw_status lose_recorded(const struct gw_recorded_gradients *recorded
     for (size_t i = 0; i < count; i++) {
         double share = 0;
         double times = fill_recorded(recorded, tensors[count - 1 - i], sample);
-        GW_TRY(keep_sample(sample, way->compressor, way->density, &share, error));
+        GW_TRY(keep_sample(sample, way->compressor, gw_way_sent_density(way), &share, error));
         share = fmin(share, share_of_factors(way->compressor, &model->tensors[i]));
         lost[i] = fmax(0, 1 - share) * times * sample->energy;
         whole += times * sample->energy;
@@ -199,7 +199,7 @@ enum gw_status gw_energy_lost(const struct gw_model *model, const struct gw_way 
     if (recorded == NULL) {
         double elements = (double)gw_model_elements(model);
         double kept = 1;
-        GW_TRY(gw_energy_kept(way->compressor, way->density, &kept, error));
+        GW_TRY(gw_energy_kept(way->compressor, gw_way_sent_density(way), &kept, error));
         for (size_t i = 0; i < model->tensor_count; i++) {
             const struct gw_tensor *tensor = &model->tensors[i];
             double share = fmin(kept, share_of_factors(way->compressor, tensor));

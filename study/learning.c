@@ -252,7 +252,7 @@ double gw_learning_sent_density(const struct gw_learning *learning,
                                 const struct gw_algorithm *algorithm, double density) {
     struct gw_iterations_factor found;
     return gw_counts_depend_on_data(algorithm->compressor) &&
-                   find_factor(learning, algorithm->name, density, &found)
+                   find_factor(learning, algorithm->name, density, &found) && found.sent != 1
                ? fmin(1, density * found.sent)
-               : density;
+               : 0;
 }

@@ -71,8 +71,8 @@ double gw_learning_break_even(const struct gw_iterations_factor *factor);
 /* The least trained density above `above`; 1: there is none. */
 double gw_learning_next_density(const struct gw_learning *learning, double above);
 
-/* The density that an algorithm sends at if it was asked for `density`: as in trainings, where the
- * count depends on the gradients. */
+/* The density that an algorithm sends at in trainings if it was asked for `density`; 0: as asked.
+ */
 double gw_learning_sent_density(const struct gw_learning *learning,
                                 const struct gw_algorithm *algorithm, double density);
 

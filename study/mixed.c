@@ -12,7 +12,7 @@ enum { MOST_CHOICES = 32, CHOICE_SIZE = 40 };
 /* Choices of ways, with their costs and what they lose. */
 struct mixture {
     size_t count;
-    struct gw_way ways[MOST_CHOICES]; /* as asked; costs are of what trainings say is selected */
+    struct gw_way ways[MOST_CHOICES]; /* as asked; those of the costs send as in trainings */
     const char *names[MOST_CHOICES];
     char texts[MOST_CHOICES][CHOICE_SIZE];
     struct gw_costs costs[MOST_CHOICES]; /* the first `opened` of them are open */
@@ -98,7 +98,7 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
         struct gw_scenario asked = *scenario;
         asked.method = algorithm;
         if (request->learning != NULL) {
-            asked.density =
+            asked.sent_density =
                 gw_learning_sent_density(request->learning, algorithm, scenario->density);
         }
         const struct gw_way way = {.compressor = algorithm->compressor,
@@ -124,14 +124,14 @@ static enum gw_status list_ways(const struct gw_scenario *scenario,
                                     "ways, got none");
 }
 
-/* The density at which a choice sends: as in trainings of the first pipeline with its compressor,
- * if its count depends on the gradients. */
+/* The density at which a choice sends in trainings of the first pipeline with its compressor; 0: as
+ * asked. */
 static double sent_density(const struct gw_learning *learning, const struct gw_way *way) {
     const struct gw_algorithm *algorithm = gw_algorithms;
     while (algorithm->name != NULL && algorithm->compressor != way->compressor) {
         algorithm++;
     }
-    return algorithm->name == NULL ? way->density
+    return algorithm->name == NULL ? 0
                                    : gw_learning_sent_density(learning, algorithm, way->density);
 }
 
@@ -146,7 +146,8 @@ static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixt
                                             .exchange = way->exchange};
         struct gw_scenario asked = *scenario;
         asked.method = &method;
-        asked.density = sent_density(&learning, way);
+        asked.density = way->density;
+        asked.sent_density = sent_density(&learning, way);
         status = gw_costs_open(&asked, &choices->costs[choices->opened], error);
         choices->opened += status == GW_OK;
     }
@@ -185,23 +186,16 @@ static enum gw_status note_derivations(const struct mixture *choices, struct gw_
     return GW_OK;
 }
 
-/* Gives the plan the densities that compressors are to be asked for, and notes where trainings say
- * that they select another number. */
-static enum gw_status ask_densities(const struct mixture *choices, struct gw_plan *plan,
-                                    struct gw_error *error) {
+/* Notes choices of which trainings say that they select another number than is asked for. */
+static enum gw_status note_counts(const struct mixture *choices, struct gw_plan *plan,
+                                  struct gw_error *error) {
     for (size_t k = 0; k < choices->count; k++) {
-        double asked = choices->ways[k].density;
-        double sent = choices->costs[k].way.density;
+        const struct gw_way *way = &choices->costs[k].way;
         char note[GW_RESULT_NOTE_SIZE];
         (void)snprintf(note, sizeof note,
-                       "%s: counted as in trainings, where it selects %.3g times what is asked; "
-                       "simulate counts what is asked",
-                       choices->names[k], sent / asked);
-        GW_TRY(sent == asked ? GW_OK : gw_plan_note(plan, note, error));
-        for (size_t g = 0; g < plan->way_count; g++) {
-            bool is_own = strcmp(plan->ways[g].choice, choices->names[k]) == 0;
-            plan->ways[g].density = is_own ? asked : plan->ways[g].density;
-        }
+                       "%s: counted as in trainings, where it selects %.3g times what is asked",
+                       choices->names[k], gw_way_sent_density(way) / way->density);
+        GW_TRY(way->sent_density > 0 ? gw_plan_note(plan, note, error) : GW_OK);
     }
     return GW_OK;
 }
@@ -371,7 +365,7 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
     const struct gw_algorithm mixed = gw_algorithm_mixed(out->plans);
     GW_TRY(interferes ? gw_plans_predict(scenario, &mixed, out, error) : GW_OK);
     GW_TRY(note[0] == '\0' ? GW_OK : gw_plan_note(out->plans, note, error));
-    GW_TRY(request->choices == NULL ? GW_OK : ask_densities(choices, out->plans, error));
+    GW_TRY(request->choices == NULL ? GW_OK : note_counts(choices, out->plans, error));
     return note_derivations(choices, out->plans, error);
 }
 

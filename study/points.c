@@ -68,15 +68,12 @@ static void answer_asked(size_t number, void *context) {
         options.counts.name = "trained";
         options.counts.gradients = comparison->gradients;
     }
-    double density = scenario.density;
     if (comparison->learning != NULL && !comparison->trained) {
-        scenario.density = gw_learning_sent_density(comparison->learning, &algorithm, density);
+        scenario.sent_density =
+            gw_learning_sent_density(comparison->learning, &algorithm, scenario.density);
     }
     scenario.curves = &asked->curves;
     gw_answer_scenario(&scenario, &algorithm, options, prediction);
-    if (scenario.density != density) {
-        prediction->result.density = density; /* that is asked for */
-    }
 }
 
 enum gw_status gw_answer_points(const struct gw_comparison *comparison,

@@ -142,6 +142,7 @@ enum gw_status gw_pipeline_open_costs(bool messages, struct gw_pipeline *pipelin
         struct gw_scenario asked = pipeline->scenario;
         asked.method = &method;
         asked.density = way->density;
+        asked.sent_density = way->sent_density;
         GW_TRY(gw_costs_open(&asked, &pipeline->costs[i], error));
     }
     return GW_OK;
@@ -241,8 +242,9 @@ struct gw_result gw_pipeline_result(const struct gw_pipeline *pipeline) {
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
     };
     gw_result_name(&result, pipeline->scenario.method);
-    if (gw_algorithm_selects(pipeline->scenario.method)) {
-        (void)snprintf(result.counts, sizeof result.counts, "as asked");
+    if (gw_schedule_has(&pipeline->schedule, gw_compressor_selects)) {
+        (void)snprintf(result.counts, sizeof result.counts, "%s",
+                       gw_counts_expected(&pipeline->schedule));
     }
     return result;
 }
@@ -372,6 +374,9 @@ enum gw_status gw_pipeline_predict(struct gw_pipeline *pipeline,
         gw_scenario_counts_interference(scenario) &&
         (simulation.level == GW_LEVEL_CURVES || scenario->interference == GW_INTERFERENCE_REQUIRED);
     simulation.margins = options->interval;
+    if (options->counts.name != NULL && strcmp(options->counts.name, "asked") == 0) {
+        gw_schedule_select_as_asked(&pipeline->schedule);
+    }
     GW_TRY(gw_pipeline_open_costs(simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
     enum gw_status status =
         gw_taken_counts_open(&options->counts, pipeline, iterations, &simulation, &counts, error);
@@ -382,7 +387,7 @@ enum gw_status gw_pipeline_predict(struct gw_pipeline *pipeline,
     if (status == GW_OK) {
         note_noise(&simulation.compute_noise, iterations, out);
     }
-    if (status == GW_OK && gw_algorithm_selects(pipeline->scenario.method)) {
+    if (status == GW_OK && gw_schedule_has(&pipeline->schedule, gw_compressor_selects)) {
         gw_taken_counts_describe(&counts, &pipeline->schedule, out);
     }
     if (status == GW_OK) {

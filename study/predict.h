@@ -67,7 +67,7 @@ enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *hetero
 
 /* Source of numbers of selected elements, for compressors that select depending on gradients. */
 struct gw_counts_source {
-    const char *name;                 /* "asked", "trained" or a file; NULL: as asked */
+    const char *name;                 /* "asked", "trained" or a file; NULL: as planned */
     const char *out;                  /* file to keep trained counts in, or NULL */
     const struct gw_counts *recorded; /* in place of `name`, or NULL */
     /* Gradients to train on, in place of `name`, or NULL; the file `name` may hold some, too. */
@@ -79,7 +79,7 @@ enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *r
                                            const struct gw_scenario *scenario,
                                            struct gw_error *error);
 
-/* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
+/* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as planned. */
 struct gw_prediction_options {
     struct gw_simulation simulation; /* its workers and interference are the scenario's */
     size_t iterations;               /* 0 is as 1 */

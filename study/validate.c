@@ -60,20 +60,12 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
     if (!pair->counts_depend_on_data) {
         return GW_OK;
     }
-    if (schedule->way_count > 1 &&
-        ((!takes_source(validation, "recorded") && !takes_source(validation, "asked")) ||
-         validation->counts_out != NULL)) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--counts: expected recorded or asked, and no --counts-out, beside a plan "
-                       "of %zu ways",
-                       schedule->way_count);
-    }
     char source[GW_RESULT_NOTE_SIZE];
     (void)snprintf(source, sizeof source, "%s executed, with seed %llu",
                    GW_COUNTED(pair->iterations, "iteration"), (unsigned long long)validation->seed);
     const struct gw_counts_about about = {.model = validation->scenario.model->name,
                                           .algorithm = algorithm->name,
-                                          .compressor = algorithm->compressor->name,
+                                          .compressor = gw_schedule_compressor(schedule),
                                           .source = source,
                                           .density = pair->pipeline.plan->density};
     pair->extents = calloc(schedule->group_count, sizeof(uint64_t));
@@ -107,7 +99,7 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
-/* One iteration, with counts as asked. */
+/* One iteration, with counts as planned. */
 static struct gw_prediction_options once_options(const struct gw_validation *validation) {
     return (struct gw_prediction_options){
         .interval = true,
@@ -118,12 +110,15 @@ static struct gw_prediction_options once_options(const struct gw_validation *val
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = once_options(validation);
+    if (validation->timed_compression || takes_source(validation, "asked")) {
+        gw_schedule_select_as_asked(&pair->pipeline.schedule);
+    }
     GW_TRY(validation->timed_compression ? gw_pipeline_time_compression(&pair->pipeline, error)
                                          : GW_OK);
     return gw_pipeline_predict(&pair->pipeline, &options, NULL, &pair->predicted, error);
 }
 
-/* Whether a pair is predicted with counts other than asked for. */
+/* Whether a pair is predicted with counts other than those planned or asked for. */
 static bool takes_counts(const struct gw_validation *validation,
                          const struct gw_validation_pair *pair) {
     return pair->counts_depend_on_data && !takes_source(validation, "asked");

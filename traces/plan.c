@@ -105,7 +105,10 @@ static const struct gw_field way_rows[] = {
     {"exchange", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, exchange),
      .text = "that carries it (`gradweave list exchanges`)"},
     {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan_way, density), .maximum = 1,
-     .expected = "a density in (0, 1]", .text = "share of the group's elements that are sent"},
+     .expected = "a density in (0, 1]", .text = "share of the group's elements that is asked for"},
+    {"sent_density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan_way, sent_density), .maximum = 1,
+     .optional = true, .expected = "a density in (0, 1]",
+     .text = "share that is expected to be sent; absent: as asked"},
     {0}};
 
 static const struct gw_fields way_fields = {sizeof(struct gw_plan_way), .rows = way_rows};
@@ -124,7 +127,7 @@ static const struct gw_field rows[] = {
     {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_plan, compressor),
      .text = "`none` for dense exchange, `mixed` if groups have `ways`"},
     {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan, density), .maximum = 1,
-     .expected = "a density in (0, 1]", .text = "share of the elements that are sent"},
+     .expected = "a density in (0, 1]", .text = "share of the elements that is asked for"},
     {"workers", GW_AS_COUNT, .at = offsetof(struct gw_plan, workers), .text = "that exchange"},
     {"groups", GW_AS_BLOCK, .at = offsetof(struct gw_plan, groups), .read = read_groups,
      .write = write_groups,

@@ -14,7 +14,8 @@ struct gw_group {
 struct gw_plan_way {
     char *choice; /* in short: "dense", "topk:0.01" */
     char *compressor, *exchange;
-    double density;
+    double density;      /* (0, 1]: that the compressor is asked for */
+    double sent_density; /* that it is expected to select; 0: as asked */
 };
 
 /* Name of the compressor, and of the pipeline, of a mixed plan. */
@@ -22,7 +23,8 @@ struct gw_plan_way {
 
 struct gw_plan {
     char *model, *policy, *compressor; /* compressor "none": dense exchange */
-    double density; /* (0, 1]; 1 for dense exchange; of a mixed plan, of all groups together */
+    double density;      /* (0, 1]; 1 for dense exchange; of a mixed plan, of all groups together */
+    double sent_density; /* that is expected, as of a way, while planning; not in files */
     size_t workers;
     size_t group_count;
     struct gw_group *groups; /* in exchange order; together they cover every tensor once */

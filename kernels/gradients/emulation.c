@@ -39,10 +39,16 @@ struct emulation {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+static bool is_trained(const struct gw_slice *group) {
+    return gw_compressor_selects(group->way->compressor);
+}
+
+/* Elements of the groups that are trained. */
 static double total_elements(const struct gw_schedule *schedule) {
     double elements = 0;
     for (size_t g = 0; g < schedule->group_count; g++) {
-        elements += (double)schedule->groups[g].size.elements;
+        const struct gw_slice *group = &schedule->groups[g];
+        elements += is_trained(group) ? (double)group->size.elements : 0;
     }
     return elements;
 }
@@ -64,16 +70,17 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
     return GW_OK;
 }
 
-static size_t min_kept(const struct emulation *emulation) {
+static size_t min_kept(const struct emulation *emulation, const struct gw_slice *group) {
     size_t of_workers = MIN_KEPT_OF_A_WORKER * emulation->schedule->workers;
-    return emulation->schedule->ways[0].compressor->joint && of_workers > MIN_KEPT ? of_workers
-                                                                                   : MIN_KEPT;
+    return group->way->compressor->joint && of_workers > MIN_KEPT ? of_workers : MIN_KEPT;
 }
 
 /* Limits memory: the smaller the share that is kept, the more elements every worker needs for the
  * minimum. */
-static enum gw_status check_memory(const struct emulation *emulation, size_t elements,
+static enum gw_status check_memory(const struct emulation *emulation, size_t group,
                                    struct gw_error *error) {
+    const struct gw_way *way = emulation->schedule->groups[group].way;
+    size_t elements = emulation->shrunk[group].elements;
     size_t workers = emulation->schedule->workers;
     double bytes = 2 * sizeof(float) * (double)elements * (double)workers;
     return bytes <= most_memory
@@ -83,8 +90,7 @@ static enum gw_status check_memory(const struct emulation *emulation, size_t ele
                          "workers of %zu elements each, of which %s keeps a share of %g (fewer "
                          "workers or a larger density need less)",
                          most_memory / (1 << 30), bytes / (1 << 30), workers, elements,
-                         emulation->schedule->ways[0].compressor->name,
-                         emulation->settings->density);
+                         way->compressor->name, way->density);
 }
 
 /* Describes a group by its recorded samples. */
@@ -108,12 +114,13 @@ static enum gw_status sample_group(struct emulation *emulation, size_t group,
                          "%s: group %zu: expected a sample of which %d elements are kept at least, "
                          "got %zu elements, of which density %g keeps %zu",
                          settings->recorded->path, group, MIN_SAMPLED, out->elements,
-                         settings->density, out->kept);
+                         slice->way->density, out->kept);
 }
 
 static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error *error) {
     const struct gw_schedule *schedule = emulation->schedule;
     const struct gw_gradient_emulation *settings = emulation->settings;
+    bool recorded = settings->recorded != NULL;
     double steps = (double)schedule->workers * (double)(settings->warmup + settings->iterations);
     double elements =
         settings->elements > 0 ? (double)settings->elements : floor(affordable / steps);
@@ -122,9 +129,14 @@ static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error
         gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
     GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
     for (size_t g = 0; g < schedule->group_count; g++) {
-        GW_TRY(gw_shrink(&schedule->groups[g], schedule->layers, reduction, min_kept(emulation),
-                         &emulation->arena, &emulation->shrunk[g], error));
-        GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
+        const struct gw_slice *group = &schedule->groups[g];
+        if (is_trained(group)) {
+            GW_TRY(recorded
+                       ? sample_group(emulation, g, error)
+                       : gw_shrink(group, schedule->layers, reduction, min_kept(emulation, group),
+                                   &emulation->arena, &emulation->shrunk[g], error));
+            GW_TRY(check_memory(emulation, g, error));
+        }
     }
     return GW_OK;
 }
@@ -149,7 +161,7 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
     }
     const struct gw_counts_about about = {.model = settings->model,
                                           .algorithm = settings->algorithm,
-                                          .compressor = schedule->ways[0].compressor->name,
+                                          .compressor = gw_schedule_compressor(schedule),
                                           .source = source,
                                           .density = settings->density,
                                           .iteration_count = settings->iterations};
@@ -161,8 +173,8 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
 static enum gw_status specify_training(const struct emulation *emulation, size_t group,
                                        struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
-    const struct gw_compressor *compressor = emulation->schedule->ways[0].compressor;
     const struct gw_slice *slice = &emulation->schedule->groups[group];
+    const struct gw_compressor *compressor = slice->way->compressor;
     const struct gw_recorded_gradients *recorded = emulation->settings->recorded;
     *out = (struct gw_training_spec){
         .compressor = compressor,
@@ -231,10 +243,27 @@ static enum gw_status train_group(const struct emulation *emulation, struct gw_t
     return GW_OK;
 }
 
+/* Counts all elements of a group that travels whole. */
+static void count_whole(const struct emulation *emulation, size_t group) {
+    const struct gw_schedule *schedule = emulation->schedule;
+    struct gw_counts *counts = emulation->counts;
+    for (size_t t = 0; t < counts->iteration_count; t++) {
+        size_t list = t * schedule->group_count + group;
+        counts->distinct[list] = schedule->groups[group].size.elements;
+        for (size_t w = 0; w < schedule->workers; w++) {
+            counts->selected[list * schedule->workers + w] = counts->distinct[list];
+        }
+    }
+}
+
 static enum gw_status emulate_group(const struct emulation *emulation, size_t group,
                                     struct gw_progress *progress, struct gw_error *error) {
     struct gw_training_spec spec;
     struct gw_training training;
+    if (!is_trained(&emulation->schedule->groups[group])) {
+        count_whole(emulation, group);
+        return GW_OK;
+    }
     GW_TRY(specify_training(emulation, group, &spec, error));
     enum gw_status status = gw_training_open(&training, &spec, error);
     if (status == GW_OK) {
@@ -247,19 +276,8 @@ static enum gw_status emulate_group(const struct emulation *emulation, size_t gr
 /* ---- the table of operations --------------------------------------------------------------- */
 
 static enum gw_status emulate_groups(struct emulation *emulation, struct gw_error *error) {
-    if (emulation->settings->recorded == NULL) {
-        GW_TRY(fill_pool(emulation, error));
-        GW_TRY(shrink_groups(emulation, error));
-    } else {
-        const struct gw_schedule *schedule = emulation->schedule;
-        emulation->shrunk =
-            gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
-        GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
-        for (size_t g = 0; g < schedule->group_count; g++) {
-            GW_TRY(sample_group(emulation, g, error));
-            GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
-        }
-    }
+    GW_TRY(emulation->settings->recorded == NULL ? fill_pool(emulation, error) : GW_OK);
+    GW_TRY(shrink_groups(emulation, error));
     GW_TRY(create_counts(emulation, error));
     struct gw_progress progress = gw_progress_begin("emulate training", 1);
     enum gw_status status = GW_OK;
@@ -275,9 +293,9 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     struct gw_counts *out, struct gw_error *error) {
     struct emulation emulation = {.schedule = schedule, .settings = settings, .counts = out};
     *out = (struct gw_counts){0};
-    if (schedule->ways[0].compressor == &gw_compressor_none) {
+    if (!gw_schedule_has(schedule, gw_compressor_selects)) {
         return gw_fail(error, GW_BAD_INPUT, "counts: expected a compressor, got \"%s\"",
-                       schedule->ways[0].compressor->name);
+                       gw_schedule_compressor(schedule));
     }
     enum gw_status status = emulate_groups(&emulation, error);
     gw_arena_free(&emulation.arena);
@@ -386,8 +404,10 @@ enum gw_status gw_counts_selected(const struct gw_counts *counts,
     }
     for (size_t i = 0; i < count; i++) {
         size_t group = i % counts->group_count;
-        (*out)[i] = select_group(counts, i / counts->group_count, group,
-                                 schedule->groups[group].way->compressor->joint);
+        const struct gw_compressor *compressor = schedule->groups[group].way->compressor;
+        (*out)[i] = gw_counts_depend_on_data(compressor)
+                        ? select_group(counts, i / counts->group_count, group, compressor->joint)
+                        : schedule->groups[group].selected;
     }
     return GW_OK;
 }

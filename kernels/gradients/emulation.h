@@ -38,11 +38,12 @@ struct gw_gradient_emulation {
 };
 
 /*
- * Counts selections of the schedule's groups and workers. Counts have a source: "trained at 1/S
- * size over N iterations", or "trained on gradients of FILE ...". `elements` of 0 takes a few
- * seconds, unless the minimum of kept elements needs more; the time of a joint compressor grows as
- * the square of the workers. GW_BAD_INPUT for dense exchange, for more than 4 GiB, and if the
- * samples of a group are so few that fewer than 4 elements of it are kept.
+ * Counts selections of the schedule's groups and workers, all elements of groups that travel whole.
+ * Counts have a source: "trained at 1/S size over N iterations", or "trained on gradients of FILE
+ * ...". `elements` of 0 takes a few seconds, unless the minimum of kept elements needs more; the
+ * time of a joint compressor grows as the square of the workers. GW_BAD_INPUT if no group selects,
+ * for more than 4 GiB, and if the samples of a group are so few that fewer than 4 elements of it
+ * are kept.
  */
 enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     const struct gw_gradient_emulation *settings,
@@ -65,9 +66,9 @@ enum gw_status gw_counts_check(const struct gw_counts *counts, const struct gw_s
 
 /*
  * Counts of the schedule's groups as a simulation needs them: [iteration_count * group_count],
- * which the caller frees. The number of values that are sent, if workers send the values of all, is
- * the distinct count; if it is unknown, the sum for a joint compressor, and otherwise the largest
- * count of a worker.
+ * which the caller frees; where they do not depend on the gradients, as the schedule has them. The
+ * number of values that are sent, if workers send the values of all, is the distinct count; if it
+ * is unknown, the sum for a joint compressor, and otherwise the largest count of a worker.
  */
 enum gw_status gw_counts_selected(const struct gw_counts *counts,
                                   const struct gw_schedule *schedule, struct gw_selected **out,

@@ -87,7 +87,7 @@ TEST(trainers_get_the_reference_also_from_a_saved_state) {
 /* ---- mixed plans --------------------------------------------------------------------------- */
 
 #define WAY(COMPRESSOR, EXCHANGE, DENSITY)                                                         \
-    { (char *)COMPRESSOR, (char *)COMPRESSOR, (char *)EXCHANGE, DENSITY }
+    { (char *)COMPRESSOR, (char *)COMPRESSOR, (char *)EXCHANGE, DENSITY, 0 }
 
 static const struct gw_plan_way mixed_ways[][4] = {
     {WAY("none", "allreduce", 1), WAY("topk", "allgather", 0.1), WAY("none", "allreduce", 1),

@@ -114,7 +114,7 @@ static void lead_selections(struct gw_schedule *schedule) {
     schedule->ways = calloc(1, sizeof *schedule->ways);
     schedule->groups = calloc(1, sizeof *schedule->groups);
     assert_true(schedule->ways != NULL && schedule->groups != NULL);
-    schedule->ways[0] = (struct gw_way){&gw_compressor_topk, &gw_exchange_leader, 1};
+    schedule->ways[0] = (struct gw_way){&gw_compressor_topk, &gw_exchange_leader, 1, 0};
     schedule->groups[0].way = schedule->ways;
 }
 

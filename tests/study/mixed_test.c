@@ -1,6 +1,8 @@
 /* Predictions of mixed plans: the arithmetic of the contract with each group's own costs. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "kernels/gradients/emulation.h"
 #include "study/energy.h"
 #include "study/predict.h"
 #include "study/rank.h"
@@ -385,12 +387,136 @@ TEST(choices_count_what_trainings_say_is_selected) {
     gw_plans_free(&plans);
     (void)plan_boxed(&boxed, GW_INTERFERENCE_NONE, &asked, &plans);
     assert_true(plans.plans->ways[0].density == 0.001);
-    assert_true(near(plans.plans->density, 0.012, 0.001));
-    assert_string_equal(plans.plans->notes[0],
-                        "hard-threshold:0.001: counted as in trainings, "
-                        "where it selects 12 times what is asked; simulate counts what is asked");
+    assert_true(near(plans.plans->ways[0].sent_density, 0.012, 1e-12));
+    assert_true(near(plans.plans->density, 0.001, 1e-3));
+    assert_string_equal(plans.plans->notes[0], "hard-threshold:0.001: counted as in trainings, "
+                                               "where it selects 12 times what is asked");
     gw_plans_free(&plans);
     close_boxed(&boxed);
+}
+
+/* Predicts the plan's iteration as the pipeline of a command does. */
+static struct gw_result predict_plan(const struct gw_scenario *asked, const struct gw_plan *plan,
+                                     const char *counts) {
+    const struct gw_algorithm mixed = gw_algorithm_mixed(plan);
+    const struct gw_prediction_options options = {.counts.name = counts,
+                                                  .simulation = {.seed = 1, .threads = 1}};
+    struct gw_pipeline pipeline;
+    struct gw_result result;
+    assert_ok(gw_pipeline_open(asked, &mixed, plan, &pipeline, &error));
+    assert_ok(gw_pipeline_predict(&pipeline, &options, NULL, &result, &error));
+    gw_pipeline_close(&pipeline);
+    return result;
+}
+
+/* A plan is read back from its file and takes what was planned; with counts as asked, what the same
+ * plan takes that expects nothing. */
+static void check_file_counts(const struct gw_scenario *asked, const char *choices,
+                              const char *path) {
+    const struct gw_mixed_request request = {.choices = choices};
+    struct gw_plans plans = {0};
+    struct gw_plan plan;
+    assert_ok(gw_plans_make_mixed(asked, &request, &plans, &error));
+    assert_ok(gw_plan_write(plans.plans, path, &error));
+    assert_ok(gw_plan_read(path, &plan, &error));
+    struct gw_result planned = predict_plan(asked, &plan, NULL);
+    if (!near(planned.iteration_s, plans.plans->iteration_s, 1e-9)) {
+        fail_msg("%s of %s on %s: planned %g, simulated %g", choices, asked->model->name,
+                 asked->cluster->name, plans.plans->iteration_s, planned.iteration_s);
+    }
+    assert_true(plans.plans->iteration_s >= plans.plans->lower_bound_s);
+    bool trained = false;
+    for (size_t g = 0; g < plan.way_count; g++) {
+        trained = trained || plan.ways[g].sent_density > 0;
+    }
+    assert_true(trained);
+    assert_string_equal(planned.counts, "as in trainings");
+    struct gw_result as_asked = predict_plan(asked, &plan, "asked");
+    for (size_t g = 0; g < plan.way_count; g++) {
+        plan.ways[g].sent_density = 0;
+    }
+    struct gw_result unexpected = predict_plan(asked, &plan, NULL);
+    assert_string_equal(unexpected.counts, "as asked");
+    assert_true(as_asked.iteration_s == unexpected.iteration_s);
+    assert_true(as_asked.bytes_per_worker == unexpected.bytes_per_worker &&
+                as_asked.bytes_per_worker != planned.bytes_per_worker);
+    gw_plan_free(&plan);
+    gw_plans_free(&plans);
+}
+
+TEST_IN_FOLDER(plans_take_what_their_files_are_simulated_to_take) {
+    static const char *const models[] = {"vgg16-cifar10", "lstm-ptb", "resnet50"};
+    static const char *const choices[] = {
+        "hard-threshold:0.001", "gaussiank:0.01,dense", "dgc:0.01",
+        "redsync:0.001,bf16",   "sidco:0.01,int8",      "exdyna:0.001,topk:0.001"};
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/plan.json", (const char *)*state);
+    for (size_t i = 0; i < 3; i++) {
+        struct boxed boxed;
+        open_boxed(models[i], &boxed);
+        boxed.scenario.interference = GW_INTERFERENCE_NONE;
+        for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
+            check_file_counts(&boxed.scenario, choices[c], path);
+            struct gw_scenario other = boxed.scenario;
+            other.workers = 3;
+            other.bandwidth = 20;
+            check_file_counts(&other, choices[c], path);
+        }
+        close_boxed(&boxed);
+    }
+}
+
+#define GAUSSIANK                                                                                  \
+    "{'choice': 'gaussiank:0.1', 'compressor': 'gaussiank', 'exchange': 'allgather-padded', "      \
+    "'density': 0.1, 'sent_density': 0.3}"
+
+/* Trains in groups that go those ways; the caller frees both. */
+static void train_mixed(const char *ways, struct gw_counts *out, struct gw_selected **selected) {
+    const struct gw_gradient_emulation settings = {.model = "tiny",
+                                                   .algorithm = "mixed",
+                                                   .warmup = 10,
+                                                   .iterations = 2,
+                                                   .decay = SIZE_MAX,
+                                                   .elements = 6010,
+                                                   .seed = 1,
+                                                   .threads = 1};
+    struct gw_plan plan;
+    struct gw_pipeline pipeline;
+    parse_mixed(ways, &plan);
+    const struct gw_algorithm mixed = gw_algorithm_mixed(&plan);
+    assert_ok(gw_pipeline_open(&scenario, &mixed, &plan, &pipeline, &error));
+    assert_ok(gw_emulate_gradients(&pipeline.schedule, &settings, out, &error));
+    assert_ok(gw_counts_selected(out, &pipeline.schedule, selected, &error));
+    gw_pipeline_close(&pipeline);
+    gw_plan_free(&plan);
+}
+
+/* The middle group's counts are those among others of its kind; dense groups count whole, and exact
+ * ones as they are asked. */
+TEST(groups_of_a_mixed_plan_are_trained_each_by_its_way) {
+    struct gw_counts alike, counts;
+    struct gw_selected *alike_selected, *selected;
+    train_mixed(GAUSSIANK ", " GAUSSIANK ", " GAUSSIANK, &alike, &alike_selected);
+    train_mixed(DENSE ", " GAUSSIANK ", {'choice': 'topk:0.1', 'compressor': 'topk', 'exchange': "
+                      "'allgather', 'density': 0.1}",
+                &counts, &selected);
+    assert_string_equal(alike.compressor, "gaussiank");
+    assert_string_equal(counts.compressor, "mixed");
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t w = 0; w < 3; w++) {
+            assert_int_equal(gw_counts_at(&counts, i, 0)[w], 10);
+            assert_int_equal(gw_counts_at(&counts, i, 1)[w], gw_counts_at(&alike, i, 1)[w]);
+            assert_int_equal(gw_counts_at(&counts, i, 2)[w], 300);
+        }
+        assert_int_equal(selected[3 * i].all, 10);
+        assert_int_equal(selected[3 * i + 1].most, alike_selected[3 * i + 1].most);
+        assert_int_equal(selected[3 * i + 2].all, 300);
+        assert_true(counts.distinct[3 * i + 2] > 300);
+    }
+    free(alike_selected);
+    free(selected);
+    gw_counts_free(&alike);
+    gw_counts_free(&counts);
 }
 
 static void refuse_choices(const char *choices, double keep, const char *expected) {
