@@ -101,19 +101,21 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
         const struct gw_gap *gap = &crossovers->gaps[i];
         char text[GW_UNITS_SIZE];
+        char where[128] = "";
         if (gap->values == 0) {
             continue;
         }
         if (!begun) {
             gw_print("\n");
         }
-        gw_print("infeasible: %s", name_of(crossovers, i));
         begun = true;
         if (gap->values < crossovers->values->count) {
-            gw_print(" at %zu of %zu values, the first %s", gap->values, crossovers->values->count,
-                     gw_axis_text(crossovers->values, gap->first, text));
+            (void)snprintf(where, sizeof where, " at %zu of %zu values, the first %s", gap->values,
+                           crossovers->values->count,
+                           gw_axis_text(crossovers->values, gap->first, text));
         }
-        gw_print(": %s\n", gap->why.message);
+        gw_print_paragraph("infeasible: ", "%s%s: %s", name_of(crossovers, i), where,
+                           gap->why.message);
     }
 }
 
@@ -134,9 +136,10 @@ static void print_text(const struct gw_crossovers *crossovers) {
         doubted += gw_crossovers_doubted(crossovers, v);
     }
     if (doubted > 0) {
-        gw_print(
+        gw_print_paragraph(
+            "",
             "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
-            "they differ by less than what is uncertain in 95%% of cases, or that is not known\n",
+            "they differ by less than what is uncertain in 95%% of cases, or that is not known",
             doubted, crossovers->values->count);
     }
     print_gaps(crossovers);

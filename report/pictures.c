@@ -295,7 +295,8 @@ struct mixed_front {
 
 /* Finds plans for limits in equal steps up to all energy, or to the most that the choices keep. */
 static enum gw_status find_mixed_front(const struct gw_picture *picture,
-                                       const struct gw_scenario *scenario, struct mixed_front *out,
+                                       const struct gw_scenario *scenario,
+                                       struct gw_progress *progress, struct mixed_front *out,
                                        struct gw_error *error) {
     struct gw_mixed_request request = {.choices = picture->choices,
                                        .gradients = picture->gradients,
@@ -308,6 +309,7 @@ static enum gw_status find_mixed_front(const struct gw_picture *picture,
             continue; /* the last plan is the fastest of these, too */
         }
         struct gw_plans plans = {0};
+        gw_progress_update(progress, (double)i / (MIXED_POINTS + 1), scenario->model->name);
         enum gw_status status = gw_plans_make_mixed(scenario, &request, &plans, error);
         if (status == GW_OK) {
             out->kept[out->count] = plans.energy_kept;
@@ -329,7 +331,9 @@ static enum gw_status draw_mixed(const struct gw_picture *picture, struct gw_err
     char title[GW_TITLE_SIZE];
     GW_TRY(open_scenario(picture, "front", &scenario, error));
     scenario.interference = GW_INTERFERENCE_NONE; /* the bound is of plans without */
-    enum gw_status status = find_mixed_front(picture, &scenario, &front, error);
+    struct gw_progress progress = gw_progress_begin("plan", 1);
+    enum gw_status status = find_mixed_front(picture, &scenario, &progress, &front, error);
+    gw_progress_end(&progress);
     scenario.density = 0; /* each choice has its own */
     gw_picture_title(&scenario, NULL, "fastest mixed plans", title);
     gw_scenario_close(&scenario);

@@ -285,13 +285,13 @@ static void print_infeasible(const struct gw_ranking *ranking) {
         if (i == 0) {
             gw_print("\n");
         }
-        gw_print("infeasible: %s", all[i].algorithm);
-        for (size_t j = i + 1; j < ranking->infeasible_count; j++) {
+        char names[512] = "";
+        for (size_t j = i; j < ranking->infeasible_count; j++) {
             if (strcmp(all[i].why.message, all[j].why.message) == 0) {
-                gw_print(", %s", all[j].algorithm);
+                gw_list_name(names, sizeof names, all[j].algorithm);
             }
         }
-        gw_print(": %s\n", all[i].why.message);
+        gw_print_paragraph("infeasible: ", "%s: %s", names, all[i].why.message);
     }
 }
 
