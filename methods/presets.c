@@ -199,6 +199,9 @@ enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **o
             *out = row;
             return GW_OK;
         }
+    }
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL && error != NULL;
+         row++) {
         gw_list_name(names, sizeof names, row->name);
     }
     return gw_fail(error, GW_BAD_INPUT, "algorithm: expected one of %s; got \"%s\"", names, name);

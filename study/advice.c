@@ -20,8 +20,16 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct gw_error
     GW_TRY(gw_energy_kept(&gw_compressor_topk, density, &topk_energy, error));
     advice->least_energy = topk_energy / 2;
     for (size_t i = 0; i < advice->ranking.count; i++) {
-        const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
-        GW_TRY(gw_energy_kept(algorithm->compressor, density, &advice->energy[i], error));
+        const struct gw_compressor *compressor = gw_advice_algorithm(advice, i)->compressor;
+        size_t same = 0; /* the first place by this compressor */
+        while (gw_advice_algorithm(advice, same)->compressor != compressor) {
+            same++;
+        }
+        if (same < i) {
+            advice->energy[i] = advice->energy[same];
+        } else {
+            GW_TRY(gw_energy_kept(compressor, density, &advice->energy[i], error));
+        }
     }
     return GW_OK;
 }
