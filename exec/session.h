@@ -71,7 +71,7 @@ struct gw_session {
     float scale;                      /* of gradients */
     uint64_t seed;                    /* of everything that ranks share */
     bool begun;                       /* an iteration, not yet waited for */
-    bool held_back;                   /* until thresholds are set from the first gradients */
+    bool held_back;                   /* until thresholds are set from the first finite gradients */
 
     pthread_mutex_t mutex; /* guards the members below */
     bool *done;            /* per operation */

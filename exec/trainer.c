@@ -93,8 +93,10 @@ static enum gw_status find_threshold(struct gw_session *session, struct gw_group
 }
 
 /* Sets the fixed thresholds: each selects as many elements as wanted of the first gradients, on
- * average over the workers. */
-static enum gw_status set_thresholds(struct gw_session *session, struct gw_error *error) {
+ * average over the workers. *again: of the next gradients anew, as one is infinite: of gradients
+ * that overflow. */
+static enum gw_status set_thresholds(struct gw_session *session, bool *again,
+                                     struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     size_t ranks = (size_t)worker->hosts->size;
     size_t groups = session->schedule->group_count;
@@ -109,12 +111,13 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
     }
     GW_TRY(gw_agree(worker->hosts, status, error));
     GW_TRY(gw_allgather(worker->hosts, own, groups * sizeof *own, all, error));
-    for (size_t g = 0; g < groups && !worker->serves; g++) {
+    for (size_t g = 0; g < groups; g++) {
         double mean = 0;
         for (size_t i = 0; i < worker->workers; i++) {
             mean += all[i * groups + g] / (double)worker->workers;
         }
-        if (worker->groups[g].compressor->thresholded) {
+        *again = *again || isinf(mean);
+        if (worker->groups[g].compressor->thresholded && !worker->serves) {
             GW_TRY(gw_group_set_threshold(worker, &worker->groups[g], mean, error));
         }
     }
@@ -233,8 +236,9 @@ enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *erro
         }
         tensor->ready = true;
     }
+    bool again = false;
     if (session->held_back) {
-        GW_TRY(set_thresholds(session, error));
+        GW_TRY(set_thresholds(session, &again, error));
         session->held_back = false;
     }
     gw_session_backward(session);
@@ -247,6 +251,7 @@ enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *erro
     double now_s = gw_clock_now_s() - session->start_s;
     session->intervals[update] = (struct gw_interval){.start_s = now_s, .end_s = now_s};
     session->begun = false;
+    session->held_back = again;
     for (size_t g = 0; g < session->schedule->group_count; g++) {
         /* the counts that its exchange has sent to all workers */
         const struct gw_group_state *group = &session->worker.groups[g];
