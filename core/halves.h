@@ -32,6 +32,11 @@ GW_ON_BOTH static inline float gw_float_of(uint32_t bits) {
     return value;
 }
 
+/* The value, or 0 in place of an infinity or a NaN. */
+GW_ON_BOTH static inline float gw_finite_or_0(float value) {
+    return (gw_bits_of(value) & 0x7f800000u) == 0x7f800000u ? 0 : value;
+}
+
 /* The bits without the last `dropped` ones, rounded to the nearest, a tie to the even one. */
 GW_ON_BOTH static inline uint32_t gw_round_bits(uint32_t bits, int dropped) {
     return (bits + (1u << (dropped - 1)) - 1 + (bits >> dropped & 1u)) >> dropped;
@@ -69,6 +74,18 @@ GW_ON_BOTH static inline float gw_fp16_value(uint16_t code) {
     uint32_t bits = (magnitude << 13) + (magnitude < 0x7c00u ? 112u << 23 : 224u << 23);
     bits = magnitude < 0x400u ? gw_bits_of((float)(int32_t)magnitude * 0x1p-24f) : bits;
     return gw_float_of(bits | (uint32_t)(code & 0x8000u) << 16);
+}
+
+GW_ON_BOTH static inline uint16_t gw_half_of(enum gw_number_type type, float value) {
+    return type == GW_NUMBER_BF16 ? gw_bf16_of(value) : gw_fp16_of(value);
+}
+
+/* numbers[i], of a type */
+GW_ON_BOTH static inline float gw_number_at(enum gw_number_type type, const void *numbers,
+                                            size_t i) {
+    return type == GW_NUMBER_FLOAT  ? ((const float *)numbers)[i]
+           : type == GW_NUMBER_BF16 ? gw_bf16_value(((const uint16_t *)numbers)[i])
+                                    : gw_fp16_value(((const uint16_t *)numbers)[i]);
 }
 
 #endif

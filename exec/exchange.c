@@ -53,10 +53,9 @@ enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operati
 
 /* ---- checks of schedules ------------------------------------------------------------------- */
 
-static enum gw_status check_exchange(const struct gw_operation *operation, bool on_gpu,
-                                     struct gw_error *error) {
+static enum gw_status check_exchange(const struct gw_operation *operation, struct gw_error *error) {
     /* a server's are floats */
-    bool takes_halves = !on_gpu && strcmp(operation->method, "allreduce") == 0;
+    bool takes_halves = strcmp(operation->method, "allreduce") == 0;
     if (operation->payload == GW_DENSE && operation->bytes != sizeof(float) * operation->elements &&
         !(takes_halves && is_of_halves(operation))) {
         return gw_fail(
@@ -95,7 +94,7 @@ enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
                            "execution: expected groups of less than 2^32 elements, got one of %llu",
                            (unsigned long long)operation->elements);
         }
-        GW_TRY(operation->kind == GW_EXCHANGE ? check_exchange(operation, on_gpu, error) : GW_OK);
+        GW_TRY(operation->kind == GW_EXCHANGE ? check_exchange(operation, error) : GW_OK);
     }
     return GW_OK;
 }

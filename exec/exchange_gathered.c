@@ -16,6 +16,7 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
                                     uint64_t *bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
     size_t n = group->slice->size.elements;
+    const struct gw_memory *memory = &worker->exchange;
     enum gw_number_type number = group->number;
     const float *gradient = gw_worker_gradient(worker, group);
     float *aggregate = gw_worker_aggregate(worker, group);
@@ -24,11 +25,14 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
     if (number == GW_NUMBER_FLOAT) {
         return gw_allreduce(communicator, number, gradient, aggregate, n, error);
     }
-    gw_halves_encode(number, gradient, n, group->sent.memory);
-    GW_TRY(
-        gw_allreduce(communicator, number, group->sent.memory, group->received.memory, n, error));
-    gw_halves_decode(number, group->received.memory, n, aggregate);
-    return GW_OK;
+    const struct gw_codes sums = {.compressor = number == GW_NUMBER_BF16 ? &gw_compressor_bf16
+                                                                         : &gw_compressor_fp16,
+                                  .payloads = 1,
+                                  .elements = n,
+                                  .bytes = group->received.memory};
+    GW_TRY(memory->does->round_to_halves(memory, number, gradient, n, group->sent.memory, error));
+    GW_TRY(gw_allreduce(communicator, number, group->sent.memory, sums.bytes, n, error));
+    return memory->does->decode(memory, &sums, n, 1, false, aggregate, error);
 }
 
 /* ---- equal numbers of entries -------------------------------------------------------------- */

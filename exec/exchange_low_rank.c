@@ -40,7 +40,7 @@ static enum gw_status sum_numbers(struct gw_worker *worker, struct gw_group_stat
     float *sums = group->received.memory;
     *bytes = count * sizeof *numbers;
     GW_TRY(gw_allreduce(worker->communicator, GW_NUMBER_FLOAT, numbers, sums, count, error));
-    return memory->does->copy_scaled(memory, numbers, sums, times, count, error);
+    return memory->does->copy_scaled(memory, numbers, GW_NUMBER_FLOAT, sums, times, count, error);
 }
 
 /* Writes the sum over workers, and leaves the difference to the mean in the residual. */

@@ -73,7 +73,7 @@ struct gw_session_options {
     bool timed_compression;
     bool average; /* each worker contributes 1 / workers of its gradient */
     /* With GW_COMPUTE_TRAINER: the type of each tensor's gradient and result, in forward order;
-     * NULL: all are floats, as on a GPU. Residuals and aggregates are floats whatever the type. */
+     * NULL: all are floats. Residuals and aggregates are floats whatever the type. */
     const enum gw_number_type *numbers;
 };
 

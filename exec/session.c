@@ -444,6 +444,9 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
             size_t bytes = slice->size.elements * sizeof *out;
             GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
             memcpy(out + slice->first, copy, bytes);
+            for (size_t i = 0; i < slice->size.elements && vector == GW_RESIDUAL; i++) {
+                out[slice->first + i] = gw_finite_or_0(out[slice->first + i]);
+            }
         }
     }
     return GW_OK;

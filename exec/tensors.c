@@ -1,6 +1,5 @@
 /* A trainer's tensors: their places in the flat vectors, the delivery of aggregates, and NaNs. */
 #include <math.h>
-#include <string.h>
 
 #include "exec/session.h"
 
@@ -77,19 +76,21 @@ static const struct gw_session_tensor *find_tensor(const struct gw_session *sess
     return &session->tensors[low];
 }
 
-/* Writes results of a tensor from its `first` one on, on the host. */
-static void write_results(const struct gw_session_tensor *tensor, size_t first,
-                          const float *aggregate, size_t count) {
-    if (tensor->number == GW_NUMBER_FLOAT) {
-        memcpy((float *)tensor->result + first, aggregate, count * sizeof *aggregate);
-    } else {
-        gw_halves_encode(tensor->number, aggregate, count, (uint16_t *)tensor->result + first);
-    }
+/* Writes results of a tensor from its `first` one on. */
+static enum gw_status write_results(const struct gw_memory *memory,
+                                    const struct gw_session_tensor *tensor, size_t first,
+                                    const float *aggregate, size_t count, struct gw_error *error) {
+    return tensor->number == GW_NUMBER_FLOAT
+               ? memory->does->copy(memory, (float *)tensor->result + first, aggregate,
+                                    count * sizeof *aggregate, error)
+               : memory->does->round_to_halves(memory, tensor->number, aggregate, count,
+                                               (uint16_t *)tensor->result + first, error);
 }
 
-/* Writes a tensor's results from the codes of its group's aggregate. */
-static void decode_results(const struct gw_session_tensor *tensor,
-                           const struct gw_group_state *group) {
+/* Writes a tensor's results from the codes of its group's aggregate, on the host. */
+static enum gw_status decode_results(const struct gw_memory *memory,
+                                     const struct gw_session_tensor *tensor,
+                                     const struct gw_group_state *group, struct gw_error *error) {
     enum { BLOCK = 4096 }; /* elements, which stay in a core's cache until they are rounded */
     float decoded[BLOCK];
     bool rounds = tensor->number != GW_NUMBER_FLOAT;
@@ -99,13 +100,16 @@ static void decode_results(const struct gw_session_tensor *tensor,
         gw_decode_range(&group->aggregate_codes, tensor->first - group->slice->first + first, count,
                         rounds ? decoded : tensor->result);
         if (rounds) {
-            write_results(tensor, first, decoded, count);
+            GW_TRY(write_results(memory, tensor, first, decoded, count, error));
         }
     }
+    return GW_OK;
 }
 
-/* Writes the elements that were sent; other results are zero. */
-static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
+/* Writes the elements that were sent, on the host; other results are zero. */
+static enum gw_status deliver_listed(struct gw_session *session, const struct gw_group_state *group,
+                                     struct gw_error *error) {
+    const struct gw_memory *memory = &session->worker.exchange;
     const struct gw_slice *slice = group->slice;
     const float *aggregate = session->worker.vectors.aggregate;
     const uint32_t *common = gw_group_common(group);
@@ -117,9 +121,11 @@ static void deliver_listed(struct gw_session *session, const struct gw_group_sta
             tensor = find_tensor(session, slice, element);
         }
         if (tensor->result != NULL) {
-            write_results(tensor, element - tensor->first, &aggregate[element], 1);
+            GW_TRY(write_results(memory, tensor, element - tensor->first, &aggregate[element], 1,
+                                 error));
         }
     }
+    return GW_OK;
 }
 
 enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_slice *slice,
@@ -129,18 +135,15 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
     const struct gw_group_state *group = &worker->groups[slice - session->schedule->groups];
     const float *aggregate = worker->vectors.aggregate;
     if (!worker->serves && !session->on_gpu && group->written == GW_WRITTEN_LISTED) {
-        deliver_listed(session, group);
-        return GW_OK;
+        return deliver_listed(session, group, error);
     }
     for (size_t i = 0; i < slice->size.tensors && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
         if (tensor->result != NULL && group->aggregate_codes.bytes != NULL) {
-            decode_results(tensor, group);
-        } else if (tensor->result != NULL && tensor->number != GW_NUMBER_FLOAT) {
-            write_results(tensor, 0, aggregate + tensor->first, tensor->count);
+            GW_TRY(decode_results(memory, tensor, group, error));
         } else if (tensor->result != NULL) {
-            GW_TRY(memory->does->copy(memory, tensor->result, aggregate + tensor->first,
-                                      tensor->count * sizeof *aggregate, error));
+            GW_TRY(
+                write_results(memory, tensor, 0, aggregate + tensor->first, tensor->count, error));
         }
     }
     return GW_OK;

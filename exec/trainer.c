@@ -10,40 +10,29 @@
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
-
-/* Adds a gradient of floats to the residual, or stores it. */
-static enum gw_status store_floats(const struct gw_session *session, bool adds, float *to,
-                                   const float *gradient, size_t count, struct gw_error *error) {
-    const struct gw_memory *memory = &session->worker.compute;
-    return adds ? memory->does->add(memory, to, gradient, session->scale, count, error)
-                : memory->does->copy_scaled(memory, to, gradient, session->scale, count, error);
-}
-
 /*
- * Adds a gradient to the residual, or stores it, in blocks on the host. Of a compressor that
- * selects, it zeroes the result there, which may be the gradient's memory: only sent elements are
- * written later, and the memory that was just read is still cached.
+ * Adds a gradient to the residual, or stores it. Of a compressor that selects, it zeroes the result
+ * on the host, which may be the gradient's memory, block by block: only sent elements are written
+ * later, and the memory that was just read is still cached.
  */
-static enum gw_status store_blocks(const struct gw_session *session,
-                                   const struct gw_session_tensor *tensor, const struct gw_way *way,
-                                   const void *gradient, void *result, struct gw_error *error) {
+static enum gw_status store_numbers(const struct gw_session *session,
+                                    const struct gw_session_tensor *tensor,
+                                    const struct gw_way *way, const void *gradient, void *result,
+                                    struct gw_error *error) {
+    enum { BLOCK = 4096 }; /* elements, which stay in a core's cache until they are zeroed */
+    const struct gw_memory *memory = &session->worker.compute;
     float *to = session->worker.vectors.residual + tensor->first;
     bool adds = gw_way_keeps_residual(way);
-    bool zeroes = adds && gw_compressor_selects(way->compressor) && result != NULL;
-    bool halves = tensor->number != GW_NUMBER_FLOAT;
+    bool zeroes =
+        adds && gw_compressor_selects(way->compressor) && result != NULL && !session->on_gpu;
     size_t bytes = gw_number_bytes(tensor->number);
-    size_t block = !session->on_gpu && (adds || halves) ? BLOCK : tensor->count;
+    size_t block = zeroes ? BLOCK : tensor->count;
     for (size_t first = 0; first < tensor->count; first += block) {
         size_t size = tensor->count - first < block ? tensor->count - first : block;
-        float decoded[BLOCK];
-        const float *values = (const float *)gradient + first;
-        if (halves) {
-            gw_halves_decode(tensor->number, (const uint16_t *)gradient + first, size, decoded);
-            values = decoded;
-        }
-        GW_TRY(store_floats(session, adds, to + first, values, size, error));
-        if (zeroes && !session->on_gpu) {
+        const void *numbers = (const char *)gradient + first * bytes;
+        GW_TRY((adds ? memory->does->accumulate : memory->does->copy_scaled)(
+            memory, to + first, tensor->number, numbers, session->scale, size, error));
+        if (zeroes) {
             memset((char *)result + first * bytes, 0, size * bytes);
         }
     }
@@ -63,7 +52,7 @@ static enum gw_status store_gradient(const struct gw_session *session,
                    ? GW_OK
                    : memory->does->clear(memory, to, tensor->count * sizeof *to, error);
     }
-    return store_blocks(session, tensor, way, gradient, result, error);
+    return store_numbers(session, tensor, way, gradient, result, error);
 }
 
 /* ---- thresholds ---------------------------------------------------------------------------- */

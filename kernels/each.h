@@ -15,11 +15,6 @@ FOR_EACH(add, count,
          (sums, values, scale, count),
          sums[i] = ADD(sums[i], scale * values[i]);)
 
-FOR_EACH(copy_scaled, count,
-         (float *to, const float *from, float scale, size_t count),
-         (to, from, scale, count),
-         to[i] = scale * from[i];)
-
 FOR_EACH(scatter_add_where, count,
          (const struct gw_entry *entries, size_t count, const struct gw_entry *list,
           size_t list_count, bool listed, float *dense),

@@ -8,6 +8,7 @@
 #ifndef GW_KERNELS_MEMORY_H
 #define GW_KERNELS_MEMORY_H
 
+#include "core/halves.h"
 #include "device/device.h"
 #include "kernels/kernels.h"
 
@@ -53,9 +54,19 @@ struct gw_memory_operations {
     /* sums[i] += scale * values[i] */
     enum gw_status (*add)(const struct gw_memory *memory, float *sums, const float *values,
                           float scale, size_t count, struct gw_error *error);
-    /* to[i] = scale * from[i] */
-    enum gw_status (*copy_scaled)(const struct gw_memory *memory, float *to, const float *from,
-                                  float scale, size_t count, struct gw_error *error);
+    /* to[i] = scale * numbers[i], of a type */
+    enum gw_status (*copy_scaled)(const struct gw_memory *memory, float *to,
+                                  enum gw_number_type type, const void *numbers, float scale,
+                                  size_t count, struct gw_error *error);
+    /* The same, added to what the residual was, where that is finite: an infinity that stays would
+     * be sent again after each overflow of gradients. */
+    enum gw_status (*accumulate)(const struct gw_memory *memory, float *residual,
+                                 enum gw_number_type type, const void *numbers, float scale,
+                                 size_t count, struct gw_error *error);
+    /* to[i] = values[i], rounded to a type of halves as gw_halves_encode does */
+    enum gw_status (*round_to_halves)(const struct gw_memory *memory, enum gw_number_type type,
+                                      const float *values, size_t count, uint16_t *to,
+                                      struct gw_error *error);
     /* sums[i] += sums[b * count + i] for b = 1 .. blocks - 1, in this order. */
     enum gw_status (*sum_blocks)(const struct gw_memory *memory, float *sums, size_t blocks,
                                  size_t count, struct gw_error *error);

@@ -157,7 +157,7 @@ struct gradweave_training {
     uint64_t seed;
     const struct gradweave_gpu *gpu; /* each rank's own; NULL, on all: gradients are the host's */
     const char *const *names; /* [tensor_count], for messages; NULL: they have numbers alone */
-    /* [tensor_count] types of gradients and results; NULL: floats, as on a GPU. Sums, residuals and
+    /* [tensor_count] types of gradients and results; NULL: floats. Sums, residuals and
      * compressors are of floats. Without compression, gradients travel as halves if all are of the
      * same type of halves: each step of an allreduce rounds to it, as in DistributedDataParallel.
      * Results are rounded to the nearest, a tie to the even one. */

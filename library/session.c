@@ -42,11 +42,9 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
                            "rows[%zu]: expected a divisor of %llu elements, got %llu", i,
                            (unsigned long long)elements, (unsigned long long)training->rows[i]);
         }
-        if (training->numbers != NULL && (training->numbers[i] > GRADWEAVE_FP16 ||
-                                          (training->numbers[i] > 0 && training->gpu != NULL))) {
-            return gw_fail(error, GW_BAD_INPUT, "numbers[%zu]: expected %s, got %d", i,
-                           training->gpu != NULL ? "floats (0), as gradients are on a GPU"
-                                                 : "an enum gradweave_number, 0 to 2",
+        if (training->numbers != NULL && training->numbers[i] > GRADWEAVE_FP16) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "numbers[%zu]: expected an enum gradweave_number, 0 to 2, got %d", i,
                            (int)training->numbers[i]);
         }
         if (training->names != NULL && training->names[i] == NULL) {

@@ -89,18 +89,11 @@ static void copy_all(const struct local *shared, size_t first, size_t bytes, voi
     }
 }
 
-static float number_at(const void *numbers, size_t i, enum gw_number_type type) {
-    uint16_t half = type == GW_NUMBER_FLOAT ? 0 : ((const uint16_t *)numbers)[i];
-    return type == GW_NUMBER_FLOAT  ? ((const float *)numbers)[i]
-           : type == GW_NUMBER_BF16 ? gw_bf16_value(half)
-                                    : gw_fp16_value(half);
-}
-
 static void set_number(void *numbers, size_t i, enum gw_number_type type, float value) {
     if (type == GW_NUMBER_FLOAT) {
         ((float *)numbers)[i] = value;
     } else {
-        ((uint16_t *)numbers)[i] = type == GW_NUMBER_BF16 ? gw_bf16_of(value) : gw_fp16_of(value);
+        ((uint16_t *)numbers)[i] = gw_half_of(type, value);
     }
 }
 
@@ -108,9 +101,10 @@ static void set_number(void *numbers, size_t i, enum gw_number_type type, float 
 static void sum_all(const struct local *shared, size_t count, enum gw_number_type type,
                     void *receive) {
     for (size_t i = 0; i < count; i++) {
-        set_number(receive, i, type, number_at(shared->buffers[0], i, type));
+        set_number(receive, i, type, gw_number_at(type, shared->buffers[0], i));
         for (int rank = 1; rank < shared->size; rank++) {
-            float sum = number_at(receive, i, type) + number_at(shared->buffers[rank], i, type);
+            float sum =
+                gw_number_at(type, receive, i) + gw_number_at(type, shared->buffers[rank], i);
             set_number(receive, i, type, sum);
         }
     }

@@ -147,6 +147,44 @@ static enum gw_status host_scatter_add(const struct gw_memory *memory,
 
 #include "kernels/each.h"
 
+/* ---- numbers of a type --------------------------------------------------------------------- */
+
+/* Returns numbers from `first` on as floats: where they are, or decoded in `block`. */
+static const float *as_floats(enum gw_number_type type, const void *numbers, size_t first,
+                              size_t count, float block[CHUNK]) {
+    if (type == GW_NUMBER_FLOAT) {
+        return (const float *)numbers + first;
+    }
+    gw_halves_decode(type, (const uint16_t *)numbers + first, count, block);
+    return block;
+}
+
+/* Runs the statement for each `i` of each chunk of `count` numbers, whose floats are `values`. */
+#define FOR_EACH_NUMBER(operation, statement)                                                      \
+    static enum gw_status host_##operation(const struct gw_memory *memory, float *to,              \
+                                           enum gw_number_type type, const void *numbers,          \
+                                           float scale, size_t count, struct gw_error *error) {    \
+        float block[CHUNK];                                                                        \
+        for (size_t first = 0; first < count; first += CHUNK, to += CHUNK) {                       \
+            size_t size = count - first < CHUNK ? count - first : CHUNK;                           \
+            const float *values = as_floats(type, numbers, first, size, block);                    \
+            for (size_t i = 0; i < size; i++) {                                                    \
+                statement;                                                                         \
+            }                                                                                      \
+        }                                                                                          \
+        return GW_OK;                                                                              \
+    }
+
+FOR_EACH_NUMBER(copy_scaled, to[i] = scale * values[i])
+FOR_EACH_NUMBER(accumulate, to[i] = gw_finite_or_0(to[i]) + scale * values[i])
+
+static enum gw_status host_round_to_halves(const struct gw_memory *memory, enum gw_number_type type,
+                                           const float *values, size_t count, uint16_t *to,
+                                           struct gw_error *error) {
+    gw_halves_encode(type, values, count, to);
+    return GW_OK;
+}
+
 /* ---- codes --------------------------------------------------------------------------------- */
 
 static enum gw_status host_encode(struct gw_memory *memory, const struct gw_task *task, bool takes,
@@ -210,6 +248,8 @@ const struct gw_memory_operations gw_memory_on_host = {
     .write = host_copy,
     .add = host_add,
     .copy_scaled = host_copy_scaled,
+    .accumulate = host_accumulate,
+    .round_to_halves = host_round_to_halves,
     .sum_blocks = host_sum_blocks,
     .scatter_add = host_scatter_add,
     .scatter_add_where = host_scatter_add_where,

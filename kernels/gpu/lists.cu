@@ -75,6 +75,26 @@ static enum gw_status gpu_sum_blocks(const gw_memory *memory, float *sums, size_
 
 #include "kernels/each.h"
 
+/* ---- numbers of a type --------------------------------------------------------------------- */
+
+/* clang-format off */
+FOR_EACH(copy_scaled, count,
+         (float *to, enum gw_number_type type, const void *numbers, float scale, size_t count),
+         (to, type, numbers, scale, count),
+         to[i] = scale * gw_number_at(type, numbers, i);)
+
+FOR_EACH(accumulate, count,
+         (float *residual, enum gw_number_type type, const void *numbers, float scale,
+          size_t count),
+         (residual, type, numbers, scale, count),
+         residual[i] = gw_finite_or_0(residual[i]) + scale * gw_number_at(type, numbers, i);)
+
+FOR_EACH(round_to_halves, count,
+         (enum gw_number_type type, const float *values, size_t count, uint16_t *to),
+         (type, values, count, to),
+         to[i] = gw_half_of(type, values[i]);)
+/* clang-format on */
+
 /* ---- lists of entries ---------------------------------------------------------------------- */
 
 static __global__ void scatter_entries(const gw_entry *entries, size_t count, float *dense) {
@@ -255,6 +275,8 @@ const gw_memory_operations gw_memory_on_gpu = {
     gpu_write,
     gpu_add,
     gpu_copy_scaled,
+    gpu_accumulate,
+    gpu_round_to_halves,
     gpu_sum_blocks,
     gpu_scatter_add,
     gpu_scatter_add_where,

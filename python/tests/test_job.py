@@ -325,7 +325,7 @@ def test_parameters_of_another_type_are_refused_before_anything_is_measured(
     asked = [argument.format("half.py:job") for argument in arguments]
     status, out, err = run(folder, *asked, ranks=ranks)
     assert (status, out) == (2, "")
-    expected = "expected floats of 32 or 16 bits on the CPU, or of 32 bits on one GPU"
+    expected = "expected floats of 32 or 16 bits on the CPU or on one GPU"
     assert f"2.weight: {expected}, got torch.{dtype}" in err
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
 

@@ -426,7 +426,7 @@ def test_ranks_may_differ_in_what_they_use(rank: int) -> None:
     session.close()
     with pytest.raises(gt.BadInput, match="names: expected one for each of 2 sizes, got 1"):
         sessions.Session([3, 4], "dense", names=["first"])
-    with pytest.raises(gt.BadInput, match="or of 32 bits on one GPU, got torch.float64"):
+    with pytest.raises(gt.BadInput, match="on the CPU or on one GPU, got torch.float64"):
         gt.distribute(network().double(), "topk")
     with pytest.raises(gt.BadInput, match='got "magic"'):
         gt.distribute(network(), "magic")
@@ -434,7 +434,31 @@ def test_ranks_may_differ_in_what_they_use(rank: int) -> None:
         gt.distribute(network().requires_grad_(False), "topk")
 
 
+@on_all_ranks
+def test_an_overflow_skips_one_step(rank: int) -> None:
+    """More gradients are infinite than top-k sends; GradScaler then makes the scale small."""
+    for algorithm in ("topk", "gtopk", "randk"):
+        model = torch.nn.Linear(100, 1, bias=False)
+        distributed = gt.distribute(model, algorithm, density=0.05)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127, backoff_factor=2.0**-120)
+        steps, before = 0, flat(model)
+        for step in range(20):
+            optimizer.zero_grad()
+            scaler.scale(distributed(torch.full((1, 100), 16.0)).sum() / 8).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            steps += not torch.equal(flat(model), before)
+            before = flat(model)
+        assert scaler.get_scale() == 2.0**7 and steps == 19, algorithm
+        assert flat(model).isfinite().all() and _residual(distributed).isfinite().all()
+        distributed.close()
+
+
 # ---- on a GPU ------------------------------------------------------------------------------------
+
+
+TYPES = [torch.float32, torch.bfloat16, torch.float16]
 
 
 def _on_gpu(rank: int) -> None:
@@ -442,28 +466,65 @@ def _on_gpu(rank: int) -> None:
     sessions._stream = lambda _: 0
     sizes, gpu = [300, 1, 40], torch.device("cuda", 0)
     for algorithm in ("dense", "topk", "gtopk", "exdyna", "hard-threshold"):
-        kinds = [
-            sessions.Session(sizes, algorithm, density=0.05, groups=[(2, 2), (1, 0)], gpu=where)
-            for where in (None, gpu)
-        ]
-        for step in range(3):
-            generator = torch.Generator().manual_seed(10 * step + rank)
-            drawn = [torch.randn(size, generator=generator) for size in sizes]
-            means = [[gradient.clone() for gradient in drawn] for _ in kinds]
-            for session, gradients in zip(kinds, means):
-                session.begin()
-                for index, gradient in enumerate(gradients):
-                    session.ready(index, gradient)
-                session.wait()
-                session.verify()
-            for expected, got in zip(*means):
-                assert torch.equal(expected, got), algorithm
-            assert torch.equal(kinds[0].save(), kinds[1].save()), algorithm
-        for session in kinds:
+        for dtypes in (TYPES[:1] * 3, TYPES[1:2] * 3, TYPES):
+            kinds = [
+                sessions.Session(
+                    sizes, algorithm, density=0.05, groups=[(2, 2), (1, 0)], gpu=at, dtypes=dtypes
+                )
+                for at in (None, gpu)
+            ]
+            for step in range(3):
+                generator = torch.Generator().manual_seed(10 * step + rank)
+                drawn = [
+                    torch.randn(size, generator=generator).to(dtype)
+                    for size, dtype in zip(sizes, dtypes)
+                ]
+                means = [[gradient.clone() for gradient in drawn] for _ in kinds]
+                for session, gradients in zip(kinds, means):
+                    _exchange(session, gradients)
+                    session.verify()
+                for expected, got in zip(*means):
+                    assert torch.equal(expected, got), algorithm
+                assert torch.equal(kinds[0].save(), kinds[1].save()), algorithm
+            for session in kinds:
+                session.close()
+
+
+def _exchange(session: sessions.Session, gradients: list[torch.Tensor]) -> None:
+    session.begin()
+    for index, gradient in enumerate(gradients):
+        session.ready(index, gradient)
+    session.wait()
+
+
+def _trains_halves(rank: int) -> None:
+    """The same losses and parameters as on the CPU, of a model of bfloat16."""
+    sessions._stream = lambda _: 0
+    for algorithm in ("dense", "bf16", "int8", "topk"):
+        trained = []
+        for gpu in (None, torch.device("cuda", 0)):
+            model = network().bfloat16()
+            parameters = list(model.parameters())
+            sizes, dtypes = [p.numel() for p in parameters], [p.dtype for p in parameters]
+            session = sessions.Session(sizes, algorithm, density=0.3, gpu=gpu, dtypes=dtypes)
+            optimizer, losses = torch.optim.SGD(parameters, lr=0.1), []
+            for step in range(60):
+                loss = loss_of(model, rank, step)
+                loss.backward()
+                _exchange(session, [p.grad for p in parameters])
+                optimizer.step()
+                optimizer.zero_grad()
+                losses.append(loss.item())
             session.close()
+            assert_equal_on_ranks(model)
+            assert sum(losses[-10:]) < 0.9 * sum(losses[:10]), algorithm
+            trained.append((losses, flat(model)))
+        assert trained[0][0] == trained[1][0], algorithm
+        assert torch.equal(trained[0][1], trained[1][1]), algorithm
 
 
-def test_gpus_train_as_the_cpu(tmp_path):
+@pytest.mark.parametrize("run", [_on_gpu, _trains_halves])
+def test_gpus_train_as_the_cpu(tmp_path, run):
     if b"emulated GPU" not in pathlib.Path(_library.library._name).read_bytes():
         pytest.skip("expected a library with an emulated GPU: -DGRADWEAVE_CUDA=EMULATED")
-    on_ranks(tmp_path, _on_gpu)
+    on_ranks(tmp_path, run)

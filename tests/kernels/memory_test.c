@@ -142,7 +142,7 @@ TEST(operations_on_elements_by_hand) {
     uint32_t indices[2];
     assert_ok(host->does->add(host, sums, values, 0.5f, 4, NULL));
     assert_memory_equal(sums, ((float[]){6, 12, 18, 24}), sizeof sums);
-    assert_ok(host->does->copy_scaled(host, to, values, 2, 4, NULL));
+    assert_ok(host->does->copy_scaled(host, to, GW_NUMBER_FLOAT, values, 2, 4, NULL));
     assert_memory_equal(to, ((float[]){20, 40, 60, 80}), sizeof to);
     assert_ok(host->does->scatter_add_where(host, entries, 3, list, 2, true, to, NULL));
     assert_memory_equal(to, ((float[]){20, 42, 60, 80}), sizeof to);
@@ -173,12 +173,104 @@ TEST(vectors_are_added_one_after_the_other) {
         struct twins vectors = draw_values(random, 6 * n);
         ON_BOTH_SIDES(sum_blocks, vectors.at[side], blocks, n)
         check_twins(&vectors, "sum of blocks");
-        ON_BOTH_SIDES(copy_scaled, (float *)vectors.at[side] + 4 * n,
+        ON_BOTH_SIDES(copy_scaled, (float *)vectors.at[side] + 4 * n, GW_NUMBER_FLOAT,
                       (float *)vectors.at[side] + 5 * n, 1 / 3.0f, n)
         check_twins(&vectors, "share");
+        ON_BOTH_SIDES(accumulate, (float *)vectors.at[side] + 2 * n, GW_NUMBER_FLOAT,
+                      (float *)vectors.at[side] + 3 * n, 1 / 3.0f, n)
+        check_twins(&vectors, "residual");
         ON_BOTH_SIDES(add, vectors.at[side], (float *)vectors.at[side] + n, 1 / 3.0f, n)
         check_twins(&vectors, "sum");
         free_twins(&vectors);
+    }
+}
+
+/* The number that a code stands for, as IEEE 754 defines it; bfloat16 is the same with a wider
+ * exponent. */
+static double number_of(enum gw_number_type type, uint16_t code) {
+    int bits = type == GW_NUMBER_BF16 ? 7 : 10;
+    int bias = type == GW_NUMBER_BF16 ? 127 : 15;
+    int exponent = (code & 0x7fff) >> bits;
+    int fraction = code & ((1 << bits) - 1);
+    double size = exponent == 2 * bias + 1 ? (fraction == 0 ? INFINITY : NAN)
+                  : exponent == 0          ? ldexp(fraction, 1 - bias - bits)
+                                           : ldexp(fraction + (1 << bits), exponent - bias - bits);
+    return code & 0x8000 ? -size : size;
+}
+
+/* Every code, and all values that lie between two: rounded to the nearest, a tie to the even. */
+TEST(halves_of_every_code_are_accumulated_and_written) {
+    enum { CODES = 1 << 16, EACH = 3 };
+    static const float before[EACH] = {0.375f, -INFINITY, NAN};
+    for (size_t t = 0; t < 2; t++) {
+        enum gw_number_type type = t == 0 ? GW_NUMBER_BF16 : GW_NUMBER_FP16;
+        int largest = t == 0 ? 0x7f7f : 0x7bff;
+        struct twins codes = make_twins(CODES, sizeof(uint16_t));
+        struct twins written = make_twins((size_t)EACH * CODES, sizeof(uint16_t));
+        struct twins floats = make_twins(CODES, sizeof(float));
+        struct twins residual = make_twins(CODES, sizeof(float));
+        struct twins values = make_twins((size_t)EACH * CODES, sizeof(float));
+        uint16_t *code = codes.at[HOST];
+        float *value = values.at[HOST];
+        for (size_t i = 0; i < CODES; i++) {
+            bool is_number = !isnan(number_of(type, (uint16_t)i));
+            code[i] = is_number ? (uint16_t)i : 0;
+            ((float *)residual.at[HOST])[i] = before[i % EACH];
+            /* halfway to the next larger code, just below and just above */
+            uint16_t next = (uint16_t)(code[i] + ((code[i] & 0x7fff) < largest));
+            double middle = (number_of(type, code[i]) + number_of(type, next)) / 2;
+            value[EACH * i] = (float)middle;
+            value[EACH * i + 1] = nextafterf((float)middle, 0);
+            value[EACH * i + 2] = nextafterf((float)middle, (float)middle * 2);
+        }
+        const struct twins *const all[] = {&codes, &written, &floats, &residual, &values};
+        for (size_t i = 0; i < 5; i++) {
+            send_up(all[i]);
+        }
+        ON_BOTH_SIDES(copy_scaled, floats.at[side], type, codes.at[side], 1, CODES)
+        check_twins(&floats, "value");
+        ON_BOTH_SIDES(accumulate, residual.at[side], type, codes.at[side], 0.25f, CODES)
+        check_twins(&residual, "residual");
+        ON_BOTH_SIDES(round_to_halves, type, values.at[side], (size_t)EACH * CODES,
+                      written.at[side])
+        check_twins(&written, "half");
+        for (size_t i = 0; i < CODES; i++) {
+            float number = (float)number_of(type, code[i]);
+            float kept = i % EACH == 0 ? before[0] : 0;
+            assert_true(((float *)floats.at[HOST])[i] == number);
+            assert_true(((float *)residual.at[HOST])[i] == kept + 0.25f * number);
+            const uint16_t *got = (uint16_t *)written.at[HOST] + EACH * i;
+            if ((code[i] & 0x7fff) < largest) {
+                assert_int_equal(got[0], code[i] + code[i] % 2);
+                assert_int_equal(got[1], code[i]);
+                assert_int_equal(got[2], code[i] + 1);
+            }
+        }
+        for (size_t i = 0; i < 5; i++) {
+            free_twins(all[i]);
+        }
+    }
+}
+
+/* Numbers from half a step beyond the largest on are infinities, all NaNs one NaN. */
+TEST(halves_overflow_to_infinity) {
+    static const float values[] = {65519.996f, 65520,           -1e30f,     INFINITY,
+                                   NAN,        0x1.fefffep127f, 0x1.ffp127f};
+    static const uint16_t expected[2][7] = {
+        {0x4780, 0x4780, 0xf14a, 0x7f80, 0x7fc0, 0x7f7f, 0x7f80},
+        {0x7bff, 0x7c00, 0xfc00, 0x7c00, 0x7e00, 0x7c00, 0x7c00}};
+    for (size_t t = 0; t < 2; t++) {
+        struct twins from = make_twins(7, sizeof(float));
+        struct twins to = make_twins(7, sizeof(uint16_t));
+        memcpy(from.at[HOST], values, sizeof values);
+        send_up(&from);
+        send_up(&to);
+        ON_BOTH_SIDES(round_to_halves, t == 0 ? GW_NUMBER_BF16 : GW_NUMBER_FP16, from.at[side], 7,
+                      to.at[side])
+        assert_memory_equal(to.at[HOST], expected[t], sizeof expected[t]);
+        check_twins(&to, "half");
+        free_twins(&from);
+        free_twins(&to);
     }
 }
 

@@ -102,6 +102,104 @@ TEST(names_the_tensor_that_holds_a_nan) {
     }
 }
 
+/* ---- gradients that overflow ------------------------------------------------------------------
+ */
+
+/* An iteration with gradients of all elements, [ELEMENTS], in place of which results come. */
+static enum gradweave_status iterate(struct gradweave_session *session, float *gradients) {
+    assert_done(gradweave_session_begin(session, &error));
+    for (size_t i = 0; i < LAYERS; i++) {
+        (void)gradweave_session_ready(session, i, gradients, gradients, &error);
+        gradients += layers[i];
+    }
+    return gradweave_session_wait(session, &error);
+}
+
+/* The unsent part of an element of all. */
+static float left_of(const float *residual, size_t element) {
+    size_t first = ELEMENTS;
+    for (size_t i = 0, before = 0; i < LAYERS; before += layers[i++]) {
+        first -= layers[i];
+        if (element < before + layers[i]) {
+            return residual[first + element - before];
+        }
+    }
+    return NAN;
+}
+
+/* Whole numbers, exact as halves, whose sums are exact. */
+static float finite_of(int iteration, size_t element) {
+    float x = (float)((element * 37 + 11 * (size_t)iteration) % 101) - 50;
+    return x * (float)(1 << element % 8);
+}
+
+/*
+ * More elements overflow than are sent. That is said by infinities which are sent, so that a
+ * trainer skips its step; no other one stays, and what was finite is sent or stays. Some codes
+ * refuse infinities.
+ */
+TEST(infinities_do_not_stay_in_residuals) {
+    static const uint64_t rows[LAYERS] = {25, 0, 20};
+    size_t trained = 0;
+    for (size_t a = 0; gradweave_algorithm_name(a) != NULL; a++) {
+        const char *algorithm = gradweave_algorithm_name(a);
+        const struct gradweave_training training = {.tensor_count = LAYERS,
+                                                    .elements = layers,
+                                                    .algorithm = algorithm,
+                                                    .rows = rows,
+                                                    .density = 0.05,
+                                                    .seed = 3};
+        struct gradweave_session *session = NULL;
+        float values[ELEMENTS], residual[ELEMENTS];
+        double got[ELEMENTS] = {0}, had[ELEMENTS] = {0};
+        size_t infinite = 0, sent = 0;
+        if (gradweave_session_open(&training, ranks, &session, &error) != GRADWEAVE_OK) {
+            assert_non_null(strstr(error.message, "the server"));
+            continue;
+        }
+        for (size_t e = 0; e < ELEMENTS; e++) {
+            had[e] = e % 2 == 0 ? (double)finite_of(0, e) : 0;
+            values[e] = e % 2 == 0 ? finite_of(0, e) : e % 4 == 1 ? INFINITY : -INFINITY;
+        }
+        if (iterate(session, values) != GRADWEAVE_OK) {
+            assert_non_null(strstr(error.message, "expected a number, got NaN or an infinity"));
+            gradweave_session_close(session);
+            continue;
+        }
+        for (size_t e = 0; e < ELEMENTS; e++) {
+            infinite += isinf(values[e]) ? 1 : 0;
+            got[e] = isfinite(values[e]) ? (double)values[e] : 0;
+        }
+        assert_true(infinite > 0);
+        assert_done(gradweave_session_residual(session, residual, &error));
+        for (size_t e = 0; e < ELEMENTS; e++) {
+            assert_true(isfinite(residual[e]));
+        }
+        for (int iteration = 1; iteration < 4; iteration++) {
+            for (size_t e = 0; e < ELEMENTS; e++) {
+                values[e] = finite_of(iteration, e);
+                had[e] += (double)values[e];
+            }
+            assert_done(iterate(session, values));
+            for (size_t e = 0; e < ELEMENTS; e++) {
+                got[e] += (double)values[e];
+                sent += values[e] != 0 ? 1 : 0;
+            }
+        }
+        assert_done(gradweave_session_residual(session, residual, &error));
+        gradweave_session_close(session);
+        for (size_t e = 0; e < ELEMENTS; e++) {
+            if (got[e] + (double)left_of(residual, e) != had[e]) {
+                fail_msg("%s: element %zu: %g sent and %g left of %g", algorithm, e, got[e],
+                         (double)left_of(residual, e), had[e]);
+            }
+        }
+        assert_true(sent > 0);
+        trained++;
+    }
+    assert_true(trained > 15);
+}
+
 /* ---- going on later ------------------------------------------------------------------------ */
 
 static struct gradweave_session *open_alone(const char *algorithm, uint64_t shared) {

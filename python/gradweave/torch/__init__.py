@@ -9,8 +9,8 @@
         optimizer.step()
         optimizer.zero_grad()
 
-The model is then called as before. Parameters are floats of 32 or 16 bits on the CPU, or of 32 on
-one GPU of their rank; others are refused.
+The model is then called as before. Parameters are floats of 32 or 16 bits on the CPU or on one GPU
+of their rank; others are refused.
 """
 
 try:

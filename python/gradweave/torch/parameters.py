@@ -16,7 +16,7 @@ from gradweave.torch.group import NUMBERS
 from gradweave.torch.session import Session
 
 _DENSE = torch.strided
-_EXPECTED = "expected floats of 32 or 16 bits on the CPU, or of 32 bits on one GPU"
+_EXPECTED = "expected floats of 32 or 16 bits on the CPU or on one GPU"
 _ANEW = "close() and distribute the module anew"
 
 
@@ -38,8 +38,8 @@ def _check_plain(name: str, tensor: torch.Tensor) -> None:
 def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
     _check_shaped(name, parameter)
     _check_plain(name, parameter)
-    types = {"cpu": NUMBERS, "cuda": NUMBERS[:1]}.get(device.type, ())
-    if parameter.device != device or parameter.dtype not in types:
+    taken = device.type in ("cpu", "cuda") and parameter.dtype in NUMBERS
+    if parameter.device != device or not taken:
         raise BadInput(f"{name}: {_EXPECTED}, got {parameter.dtype} on {parameter.device}")
 
 
