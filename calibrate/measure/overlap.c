@@ -15,32 +15,60 @@
 enum { LONGEST_SERIES = 8 };
 static const double longest_series_s = 0.001; /* unless one exchange is longer */
 
+static enum gw_status sum_over_ranks(struct gw_communicator *communicator, const void *send,
+                                     size_t bytes, void *receive, struct gw_error *error) {
+    return gw_allreduce(communicator, GW_NUMBER_FLOAT, send, receive, bytes / sizeof(float), error);
+}
+
+/* Those which sessions run beside a backward pass. */
+static const struct overlap_collective {
+    const char *name;
+    enum gw_status (*run)(struct gw_communicator *communicator, const void *send, size_t bytes,
+                          void *receive, struct gw_error *error);
+    bool divides; /* a worker sends each rank another part; `bytes` of `run` are a part's */
+    bool gathers; /* what all workers send is received */
+} collectives[] = {{"allgather", gw_allgather, false, true},
+                   {"allreduce", sum_over_ranks, false, false},
+                   {"alltoall", gw_alltoall, true, false}};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
 /* The work of a communication thread: one collective after the other, of memory of the host or of
  * GPUs. */
 struct overlap_exchanges {
     struct gw_communicator *communicator; /* of the collectives ... */
     struct gw_communicator *world;        /* ... and of agreements on the host */
     struct gw_pool send, receive;
-    bool reduces;  /* allreduce; otherwise allgather */
+    const struct overlap_collective *collective;
     size_t bytes;  /* of one worker */
     size_t series; /* between GPUs: exchanges until rank 0 may end them */
 };
 
+static size_t sent_parts(const struct overlap_exchanges *exchanges) {
+    return exchanges->collective->divides ? (size_t)exchanges->world->size : 1;
+}
+
+static size_t received_parts(const struct overlap_exchanges *exchanges) {
+    const struct overlap_collective *collective = exchanges->collective;
+    return collective->divides || collective->gathers ? (size_t)exchanges->world->size : 1;
+}
+
+static size_t part_bytes(const struct overlap_exchanges *exchanges) {
+    size_t floats = exchanges->bytes / sent_parts(exchanges) / sizeof(float);
+    return gw_greater(floats, 1) * sizeof(float);
+}
+
 static enum gw_status run_exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
                                    struct gw_error *error) {
-    struct gw_communicator *communicator = exchanges->communicator;
-    return exchanges->reduces ? gw_allreduce(communicator, GW_NUMBER_FLOAT, send, receive,
-                                             exchanges->bytes / sizeof(float), error)
-                              : gw_allgather(communicator, send, exchanges->bytes, receive, error);
+    return exchanges->collective->run(exchanges->communicator, send, part_bytes(exchanges), receive,
+                                      error);
 }
 
 static float *next_send(struct overlap_exchanges *exchanges) {
-    return gw_pool_next(&exchanges->send, exchanges->bytes);
+    return gw_pool_next(&exchanges->send, part_bytes(exchanges) * sent_parts(exchanges));
 }
 
 static float *next_receive(struct overlap_exchanges *exchanges) {
-    size_t senders = exchanges->reduces ? 1 : (size_t)exchanges->world->size;
-    return gw_pool_next(&exchanges->receive, exchanges->bytes * senders);
+    return gw_pool_next(&exchanges->receive, part_bytes(exchanges) * received_parts(exchanges));
 }
 
 static enum gw_status exchange_next(struct overlap_exchanges *exchanges, struct gw_error *error) {
@@ -62,8 +90,8 @@ static enum gw_status time_exchange(struct overlap_exchanges *exchanges, double 
 
 /*
  * An exchange, after which all ranks know whether rank 0 wants it to be the last: rank 0 sends that
- * as the first number, the others send 0 there. Between GPUs, whose data the host cannot see
- * without a copy, several exchanges, after which rank 0 says it on the host.
+ * as the first number of each part, the others send 0 there. Between GPUs, whose data the host
+ * cannot see without a copy, several exchanges, after which rank 0 says it on the host.
  */
 static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
                                     struct gw_error *error) {
@@ -73,7 +101,9 @@ static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
     if (exchanges->communicator == world) {
         float *send = next_send(exchanges);
         float *receive = next_receive(exchanges);
-        send[0] = world->rank == 0 && last ? 1 : 0;
+        for (size_t i = 0; i < sent_parts(exchanges); i++) {
+            send[i * part_bytes(exchanges) / sizeof(float)] = world->rank == 0 && last ? 1 : 0;
+        }
         GW_TRY(run_exchange(exchanges, send, receive, error));
         *was_last = receive[0] > 0;
         return GW_OK;
@@ -93,12 +123,6 @@ static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
 static const struct gw_compressor *const compressors[] = {&gw_compressor_topk,
                                                           &gw_compressor_hard_threshold};
 enum { COMPRESSORS = sizeof compressors / sizeof *compressors };
-
-static const struct {
-    const char *name;
-    bool reduces;
-} collectives[] = {{"allgather", false}, {"allreduce", true}};
-enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 /*
  * Small messages are mostly waiting for the other side, which a thread that computes on the same
@@ -219,7 +243,7 @@ static enum gw_status measure_collective(struct overlap_measuring *measuring, si
     double longest_s =
         backward == NULL ? longest_exchange_s : fmax(longest_beside_pass_s, backward->block_s / 2);
     bool goes_on = true;
-    measuring->exchanges.reduces = collectives[which].reduces;
+    measuring->exchanges.collective = &collectives[which];
     measuring->end_s = gw_clock_now_s() + time_s / COLLECTIVES;
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
         double share =

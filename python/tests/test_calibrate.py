@@ -85,12 +85,12 @@ def test_a_running_job_is_calibrated(tmp_path):
     source = cluster["source"]
     assert source["transport"] == "group" and "mpi" not in source
     assert source["group"] == f"gloo, PyTorch {torch.__version__}"
-    assert sorted(cluster["overlap"]["factors"]) == ["allgather", "allreduce"]
+    assert sorted(cluster["overlap"]["factors"]) == ["allgather", "allreduce", "alltoall"]
     for factors in cluster["overlap"]["factors"].values():
         assert all(point["compute"]["factor"] > 0 for point in factors["backward"])
     assert cluster["overlap"]["backward_s"] > 0
     unasked = read(of_products(path))["overlap"]
-    assert sorted(unasked["factors"]) == ["allgather", "allreduce"]
+    assert sorted(unasked["factors"]) == ["allgather", "allreduce", "alltoall"]
     assert all(pairs["backward"] for pairs in unasked["factors"].values())
     assert unasked["backward_s"] > 0
     assert 0 <= cluster["overlap"].get("session_s", 0) < 0.1

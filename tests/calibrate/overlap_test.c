@@ -380,11 +380,11 @@ static enum gw_status calibrate(struct gw_communicator *communicator, void *cont
 }
 
 TEST(a_cluster_gets_its_factors) {
-    static const char *const collectives[] = {"allgather", "allreduce"};
+    static const char *const collectives[] = {"allgather", "allreduce", "alltoall"};
     static const char *const compressors[] = {"topk", "hard-threshold"};
     struct gw_cluster clusters[2];
     run_ranks(2, calibrate, clusters, sizeof *clusters);
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++) {
         for (size_t m = 0; m < 2; m++) {
             const struct gw_overlap_pair *pair =
                 gw_overlap_find(clusters[0].overlap, collectives[c], compressors[m]);
@@ -455,6 +455,12 @@ static int lend_allgather(void *context, const void *send, size_t bytes, void *r
     return gw_allgather(trainer->lender, send, bytes, receive, NULL) != GW_OK;
 }
 
+static int lend_alltoall(void *context, const void *send, size_t bytes, void *receive) {
+    struct trainer *trainer = context;
+    exchange_for(trainer, bytes);
+    return gw_alltoall(trainer->lender, send, bytes, receive, NULL) != GW_OK;
+}
+
 static enum gw_status train(struct gw_communicator *lender, void *context, struct gw_error *error) {
     struct trainer *trainer = context;
     struct gw_communicator communicator;
@@ -462,7 +468,8 @@ static enum gw_status train(struct gw_communicator *lender, void *context, struc
                                            .size = lender->size,
                                            .context = trainer,
                                            .allreduce = lend_allreduce,
-                                           .allgather = lend_allgather};
+                                           .allgather = lend_allgather,
+                                           .alltoall = lend_alltoall};
     const struct gw_report report = {.on_progress = tell, .context = &trainer->told, .scale = 1};
     struct gw_calibration calibration = gw_calibration_defaults();
     calibration.max_bytes = 1 << 15;
@@ -512,7 +519,8 @@ static bool is_measured_as_slowed(bool tells) {
         assert_ok(trainers[r].status);
         assert_true(cJSON_GetObjectItem(kept, "backward_s")->valuedouble >= pass_s);
     }
-    bool right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce");
+    bool right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce") &&
+                 is_slowed(&trainers[0], "alltoall");
     gw_cluster_free(&trainers[0].cluster);
     gw_cluster_free(&trainers[1].cluster);
     return right;

@@ -146,7 +146,7 @@ static const char *messages_are_measured(struct gw_communicator *gpus) {
 
 /* ---- overlap ------------------------------------------------------------------------------- */
 
-static const char *const collectives[] = {"allgather", "allreduce"};
+static const char *const collectives[] = {"allgather", "allreduce", "alltoall"};
 
 static bool is_factor(const struct gw_overlap_factor *factor) {
     return factor->low > 0 && factor->low <= factor->factor && factor->factor <= factor->high &&
@@ -158,7 +158,7 @@ static bool pairs_are_whole(void) {
     if (gathered[0] != gathered[1] || reduced[0] != reduced[1]) {
         return false;
     }
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++) {
         const struct gw_overlap_pair *pairs[RANKS];
         for (int rank = 0; rank < RANKS; rank++) {
             pairs[rank] = gw_overlap_find(clusters[rank].overlap, collectives[c], "topk");

@@ -119,7 +119,7 @@ static void overlap_is_measured(void **state) {
         assert_true(number_at(point, "bytes") == 1024);
         assert_positive(point, factors, false);
     }
-    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "overlap.factors")), 2);
+    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "overlap.factors")), 3);
     assert_true(number_at(cluster, "overlap.elements") == 4096);
     assert_done(folder, "gradweave simulate resnet50 --cluster pairs.json --algo hard-threshold "
                         "--interference"); /* which refuses a file without factors */

@@ -15,6 +15,9 @@ static struct gw_error error;
 
 /* ---- random schedules ---------------------------------------------------------------------- */
 
+static const char *const collectives[] = {"allgather", "allreduce", "alltoall"};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
 struct scene {
     struct gw_schedule schedule;
     struct gw_cluster cluster;
@@ -52,7 +55,7 @@ static void add_operation(struct scene *scene, struct gw_random *random) {
     default:
         operation.kind = GW_EXCHANGE;
         operation.stream = GW_STREAM_COMMUNICATION;
-        operation.method = gw_random_below(random, 2) == 0 ? "allgather" : "allreduce";
+        operation.method = collectives[gw_random_below(random, COLLECTIVES)];
         operation.bytes = size;
     }
     for (size_t d = 0; d < dependency_count; d++) {
@@ -67,11 +70,10 @@ static double draw_factor(struct gw_random *random, double least, double most) {
 
 /* Factors up to `most`, of one size for each pair: which is then of all sizes. */
 static void set_factors(struct scene *scene, struct gw_random *random, double most) {
-    static const char *const collectives[] = {"allgather", "allreduce"};
     const char *const computes[] = {"topk", "scan", scene->timed ? GW_OVERLAP_TIMED : NULL,
                                     scene->backward ? GW_OVERLAP_BACKWARD : NULL};
     struct gw_overlap *overlap = new_overlap(scene->workers);
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < COLLECTIVES; c++) {
         for (size_t m = 0; m < sizeof computes / sizeof *computes; m++) {
             bool beside_pass = m == 3; /* where an exchange may be the faster */
             double of_compute = draw_factor(random, 1, most);
@@ -98,9 +100,11 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
     assert_ok(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, &error));
     const struct gw_curve per_byte = {.per_unit_s = byte_s};
     const struct gw_curve per_element = {.per_unit_s = element_s};
+    for (size_t c = 0; c < COLLECTIVES; c++) {
+        assert_ok(gw_cluster_add_collective(&scene->cluster, collectives[c], scene->workers,
+                                            per_byte, NULL, &error));
+    }
     for (size_t c = 0; c < 2; c++) {
-        assert_ok(gw_cluster_add_collective(&scene->cluster, c == 0 ? "allgather" : "allreduce",
-                                            scene->workers, per_byte, NULL, &error));
         assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, c == 0 ? "topk" : "scan",
                                       per_element, NULL, &error));
     }
