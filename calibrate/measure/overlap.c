@@ -150,9 +150,12 @@ static const double backward_share = 0.8;
 static const double usually_apart_s = 1e-3, min_apart_s = 5e-5;
 
 /*
- * The maximum number of exchanges, so that each finds its data as cold as one of a plan's groups.
+ * Exchanges beside a pass: so many that they take this share of it, at least a few, each with its
+ * data as cold as one of a plan's groups. Sizes that take less than the smaller share are not
+ * measured: passes differ by more among themselves.
  */
-enum { MAX_BESIDES_A_PASS = 4 };
+enum { MIN_BESIDES_A_PASS = 4 };
+static const double share_of_pass = 0.25, least_share_of_pass = 0.02;
 
 struct overlap_measuring {
     const struct gw_calibration *calibration;
@@ -231,49 +234,41 @@ static enum gw_status find_exchange_time(const struct overlap_measuring *measuri
     return gw_agree_maximum(exchanges->world, out, 1, error);
 }
 
-/*
- * Measures a collective beside a backward pass or, NULL, beside compressors. Beside a backward pass
- * the largest size is second: if the time ends early, sizes in between are bounded from both sides.
+/* Sets the collective and the bytes of exchanges; *seconds is the time of one on idle processors.
  */
-static enum gw_status measure_collective(struct overlap_measuring *measuring, size_t which,
-                                         const struct gw_overlap_subject *backward, double time_s,
-                                         struct gw_error *error) {
-    const struct gw_report *report = &measuring->report;
-    const char *collective = collectives[which].name;
-    double longest_s =
-        backward == NULL ? longest_exchange_s : fmax(longest_beside_pass_s, backward->block_s / 2);
-    bool goes_on = true;
+static enum gw_status set_exchange(struct overlap_measuring *measuring, size_t which, size_t bytes,
+                                   double *seconds, struct gw_error *error) {
     measuring->exchanges.collective = &collectives[which];
-    measuring->end_s = gw_clock_now_s() + time_s / COLLECTIVES;
+    measuring->exchanges.bytes = bytes;
+    return time_exchange(&measuring->exchanges, seconds, error);
+}
+
+static enum gw_status measure_beside_compressors(struct overlap_measuring *measuring, size_t which,
+                                                 struct gw_error *error) {
+    bool goes_on = true;
+    measuring->end_s = gw_clock_now_s() + measuring->time_s / COLLECTIVES;
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
         double share =
             (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
-        gw_report_progress(report, share,
-                           backward == NULL ? "overlap" : "overlap with a backward pass");
-        size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
         double exchange_s = 0;
-        measuring->exchanges.bytes = message_bytes[size];
-        GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
-        if (i > 0 && exchange_s > longest_s) { /* all ranks agree on the time */
-            continue;
+        gw_report_progress(&measuring->report, share, "overlap");
+        GW_TRY(set_exchange(measuring, which, message_bytes[i], &exchange_s, error));
+        if (i == 0 || exchange_s <= longest_exchange_s) { /* all ranks agree on the time */
+            GW_TRY(measure_compressors(measuring, collectives[which].name, error));
+            GW_TRY(agree_on_time(measuring, &goes_on, error));
         }
-        if (backward == NULL) {
-            GW_TRY(measure_compressors(measuring, collective, error));
-        } else {
-            struct gw_overlap_subject pass = *backward;
-            GW_TRY(find_exchange_time(measuring, collective, &pass.alone_s, error));
-            GW_TRY(measure_named(measuring, &pass, collective, GW_OVERLAP_BACKWARD, error));
-        }
-        GW_TRY(agree_on_time(measuring, &goes_on, error));
     }
     return GW_OK;
 }
+
+/* ---- beside a backward pass ---------------------------------------------------------------- */
 
 struct overlap_passes {
     const struct gw_calibration *calibration;
     struct gw_pass told;
     double took_s;    /* of one pass, on the slowest rank */
-    size_t gradients; /* of one pass, on the rank that reports the fewest */
+    size_t gradients; /* of one pass, on the rank that reports the fewest; 0: it reports none */
+    double time_s;    /* for all collectives */
 };
 
 static enum gw_status run_pass(void *context, struct gw_error *error) {
@@ -299,29 +294,79 @@ static enum gw_status time_pass(struct overlap_passes *passes, struct gw_communi
     return GW_OK;
 }
 
+/* An exchange that is measured beside passes: its bytes, and how many of it are beside one. */
+struct overlap_size {
+    size_t bytes, besides;
+};
+
+/* The number of exchanges of this time beside a pass, if it reports its gradients. */
+static size_t count_besides(const struct overlap_passes *passes, double exchange_s) {
+    double wanted = fmax(MIN_BESIDES_A_PASS, share_of_pass * passes->took_s / exchange_s);
+    return (size_t)fmax(1, fmin(wanted, (double)passes->gradients));
+}
+
+/* Finds the sizes to measure, the largest first; returns how many. All ranks agree on the times. */
+static enum gw_status find_sizes(struct overlap_measuring *measuring,
+                                 const struct overlap_passes *passes, size_t which,
+                                 struct overlap_size *out, size_t *count, struct gw_error *error) {
+    double longest_s = fmax(longest_beside_pass_s, passes->took_s / 2);
+    *count = 0;
+    for (size_t i = measuring->sizes; i-- > 0;) {
+        double exchange_s = 0;
+        GW_TRY(set_exchange(measuring, which, message_bytes[i], &exchange_s, error));
+        size_t besides = count_besides(passes, exchange_s);
+        double beside_s = (double)besides * exchange_s;
+        bool is_seen = passes->gradients == 0 || beside_s >= least_share_of_pass * passes->took_s;
+        if (i == 0 ? *count == 0 || is_seen : is_seen && exchange_s <= longest_s) {
+            out[(*count)++] = (struct overlap_size){message_bytes[i], besides};
+        }
+    }
+    return GW_OK;
+}
+
 /*
  * Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
  * takes more of a processor than one that the pass itself wakes. Rounds fill the time: those of a
  * few passes of 3 ms gave factors from 0.2 to 2.4.
  */
+static enum gw_status measure_beside_pass(struct overlap_measuring *measuring,
+                                          struct overlap_passes *passes, size_t which,
+                                          struct gw_error *error) {
+    const char *collective = collectives[which].name;
+    struct overlap_size sizes[GPU_SIZES];
+    size_t count = 0;
+    double share_s = passes->time_s / COLLECTIVES;
+    double apart_s = passes->took_s / (double)passes->gradients;
+    bool goes_on = true;
+    measuring->end_s = gw_clock_now_s() + share_s;
+    GW_TRY(find_sizes(measuring, passes, which, sizes, &count, error));
+    for (size_t i = 0; i < count && goes_on; i++) {
+        double longest_s = share_s / (double)count;
+        double fair_s = longest_s / (double)(BLOCKS_OF_A_ROUND * rounds);
+        struct gw_overlap_subject pass = {
+            .compute = run_pass,
+            .compute_context = passes,
+            .rest_s = passes->gradients > 0 ? fmax(min_apart_s, apart_s) : usually_apart_s,
+            .pass = passes->gradients > 0 ? &passes->told : NULL,
+            .apart = gw_greater(passes->gradients / sizes[i].besides, 1),
+            .block_s = fmax(fmax(longest_block_s, fair_s), passes->took_s),
+            .longest_s = longest_s};
+        double share = (double)(which * count + i) / (double)(COLLECTIVES * count);
+        gw_report_progress(&measuring->report, share, "overlap with a backward pass");
+        measuring->exchanges.bytes = sizes[i].bytes;
+        GW_TRY(find_exchange_time(measuring, collective, &pass.alone_s, error));
+        GW_TRY(measure_named(measuring, &pass, collective, GW_OVERLAP_BACKWARD, error));
+        GW_TRY(agree_on_time(measuring, &goes_on, error));
+    }
+    return GW_OK;
+}
+
 static enum gw_status measure_passes(struct overlap_measuring *measuring,
-                                     struct overlap_passes *passes, double time_s,
-                                     struct gw_error *error) {
+                                     struct overlap_passes *passes, struct gw_error *error) {
     GW_TRY(time_pass(passes, measuring->exchanges.world, error));
     GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", passes->took_s, error));
-    double apart_s = passes->took_s / (double)passes->gradients;
-    double longest_s = time_s / (double)(COLLECTIVES * measuring->sizes);
-    double fair_s = longest_s / (double)(BLOCKS_OF_A_ROUND * rounds);
-    const struct gw_overlap_subject work = {
-        .compute = run_pass,
-        .compute_context = passes,
-        .rest_s = passes->gradients > 0 ? fmax(min_apart_s, apart_s) : usually_apart_s,
-        .pass = passes->gradients > 0 ? &passes->told : NULL,
-        .apart = gw_greater(passes->gradients / MAX_BESIDES_A_PASS, 1),
-        .block_s = fmax(fmax(longest_block_s, fair_s), passes->took_s),
-        .longest_s = longest_s};
     for (size_t i = 0; i < COLLECTIVES; i++) {
-        GW_TRY(measure_collective(measuring, i, &work, time_s, error));
+        GW_TRY(measure_beside_pass(measuring, passes, i, error));
     }
     return GW_OK;
 }
@@ -379,7 +424,7 @@ static enum gw_status measure_all(struct overlap_measuring *measuring, struct gw
     }
     GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)measuring->load.elements, error));
     for (size_t i = 0; i < COLLECTIVES; i++) {
-        GW_TRY(measure_collective(measuring, i, NULL, measuring->time_s, error));
+        GW_TRY(measure_beside_compressors(measuring, i, error));
     }
     measuring->report.offset += measuring->report.scale;
     measuring->report.scale *= backward_share / (1 - backward_share);
@@ -389,10 +434,10 @@ static enum gw_status measure_all(struct overlap_measuring *measuring, struct gw
     double parts_s = 0;
     GW_TRY(find_parts(measuring, &parts_s, error));
     overlap->session_s = fmax(0, measuring->calibration->session_s - parts_s);
-    struct overlap_passes passes = {.calibration = measuring->calibration};
+    struct overlap_passes passes = {.calibration = measuring->calibration,
+                                    .time_s = measuring->calibration->time_s - measuring->time_s};
     gw_pass_open(&passes.told);
-    enum gw_status status = measure_passes(
-        measuring, &passes, measuring->calibration->time_s - measuring->time_s, error);
+    enum gw_status status = measure_passes(measuring, &passes, error);
     gw_pass_close(&passes.told);
     return status;
 }
