@@ -91,6 +91,7 @@ enum {
     GW_LOW_RANK_COLUMNS = 512,
     GW_LOW_RANK_LANES = 8,
     GW_LOW_RANK_SUMS = 256,
+    GW_LOW_RANK_MOST = 32, /* columns of a factor */
 };
 
 /* Tiles along so many rows or columns, at least one. */

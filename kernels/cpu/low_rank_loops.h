@@ -42,25 +42,29 @@ TARGET GW_INLINE void multiply_tile(const float *m, size_t rows, size_t columns,
     }
 }
 
+/* The same by all columns of the factor; `rows` must be a constant. */
+TARGET GW_INLINE void multiply_rows(const float *m, size_t rows, size_t columns, const float *q,
+                                    size_t rank, float *p, size_t p_rows) {
+    size_t w = 0;
+    for (; w + 4 <= rank; w += 4) {
+        multiply_tile(m, rows, columns, q + w * columns, 4, p + w * p_rows, p_rows);
+    }
+    for (; w + 2 <= rank; w += 2) {
+        multiply_tile(m, rows, columns, q + w * columns, 2, p + w * p_rows, p_rows);
+    }
+    if (w < rank) {
+        multiply_tile(m, rows, columns, q + w * columns, 1, p + w * p_rows, p_rows);
+    }
+}
+
 TARGET static void multiply(const float *m, size_t rows, size_t columns, const float *q,
                             size_t rank, float *p, size_t p_rows) {
-    for (size_t row = 0; row < rows; row += TILE_ROWS) {
-        const float *at = m + row * columns;
-        for (size_t w = 0; w < rank;) {
-            const float *factor = q + w * columns;
-            float *to = p + w * p_rows + row;
-            bool four = rank - w >= 4;
-            if (rows - row >= TILE_ROWS && four) {
-                multiply_tile(at, TILE_ROWS, columns, factor, 4, to, p_rows);
-            } else if (rows - row >= TILE_ROWS) {
-                multiply_tile(at, TILE_ROWS, columns, factor, 1, to, p_rows);
-            } else if (four) {
-                multiply_tile(at, 1, columns, factor, 4, to, p_rows);
-            } else {
-                multiply_tile(at, 1, columns, factor, 1, to, p_rows);
-            }
-            w += four ? 4 : 1;
-        }
+    size_t row = 0;
+    for (; row + TILE_ROWS <= rows; row += TILE_ROWS) {
+        multiply_rows(m + row * columns, TILE_ROWS, columns, q, rank, p + row, p_rows);
+    }
+    if (row < rows) {
+        multiply_rows(m + row * columns, 1, columns, q, rank, p + row, p_rows);
     }
 }
 
@@ -112,10 +116,12 @@ TARGET static void multiply_transposed(const float *m, size_t rows, size_t colum
         const float *at = m + row * columns;
         size_t height = rows - row < GW_LOW_RANK_ROWS ? rows - row : GW_LOW_RANK_ROWS;
         for (size_t w = 0; w < rank;) {
-            size_t width = rank - w >= 4 ? 4 : 1;
+            size_t width = rank - w >= 4 ? 4 : rank - w >= 2 ? 2 : 1;
             memset(totals, 0, width * GW_LOW_RANK_COLUMNS * sizeof *totals);
             if (width == 4) {
                 add_row_blocks(at, height, columns, count, p + w * rows + row, rows, 4, totals);
+            } else if (width == 2) {
+                add_row_blocks(at, height, columns, count, p + w * rows + row, rows, 2, totals);
             } else {
                 add_row_blocks(at, height, columns, count, p + w * rows + row, rows, 1, totals);
             }
@@ -130,27 +136,46 @@ TARGET static void multiply_transposed(const float *m, size_t rows, size_t colum
     }
 }
 
-/* out = times p q^T, and u -= p q^T, of `rows` rows; p begins at the first of them. */
+/*
+ * out = times p q^T, and u -= p q^T, of `rows` rows; p begins at the first of them. Copies what it
+ * needs of both factors side by side: where they stand, their columns can be a power of two apart,
+ * and a cache holds few such lines.
+ */
 TARGET static void subtract_product(float *u, size_t rows, size_t columns, const float *p,
                                     size_t p_rows, const float *q, size_t rank, float times,
                                     float *out) {
-    for (size_t row = 0; row < rows; row++, u += columns, out += columns, p++) {
-        size_t j = 0;
-        for (; j + 8 <= columns; j += 8) {
-            eight sum = EIGHT_OF(q + j) * p[0];
-            for (size_t w = 1; w < rank; w++) {
-                sum += EIGHT_OF(q + w * columns + j) * p[w * p_rows];
-            }
-            EIGHT_AT(out + j) = sum * times;
-            EIGHT_AT(u + j) = EIGHT_OF(u + j) - sum;
+    enum { NEAR = 4096 }; /* half of a first-level cache */
+    float of_row[GW_LOW_RANK_MOST];
+    float near[NEAR];
+    const size_t span = NEAR / rank / 8 * 8;
+    for (size_t first = 0; first < columns; first += span) {
+        size_t count = columns - first < span ? columns - first : span;
+        for (size_t w = 0; w < rank; w++) {
+            memcpy(near + w * span, q + w * columns + first, count * sizeof *q);
         }
-        for (; j < columns; j++) {
-            float sum = q[j] * p[0];
-            for (size_t w = 1; w < rank; w++) {
-                sum += q[w * columns + j] * p[w * p_rows];
+        for (size_t row = 0; row < rows; row++) {
+            float *from = u + row * columns + first;
+            float *to = out + row * columns + first;
+            for (size_t w = 0; w < rank; w++) {
+                of_row[w] = p[w * p_rows + row];
             }
-            out[j] = sum * times;
-            u[j] -= sum;
+            size_t j = 0;
+            for (; j + 8 <= count; j += 8) {
+                eight sum = EIGHT_OF(near + j) * of_row[0];
+                for (size_t w = 1; w < rank; w++) {
+                    sum += EIGHT_OF(near + w * span + j) * of_row[w];
+                }
+                EIGHT_AT(to + j) = sum * times;
+                EIGHT_AT(from + j) = EIGHT_OF(from + j) - sum;
+            }
+            for (; j < count; j++) {
+                float sum = near[j] * of_row[0];
+                for (size_t w = 1; w < rank; w++) {
+                    sum += near[w * span + j] * of_row[w];
+                }
+                to[j] = sum * times;
+                from[j] -= sum;
+            }
         }
     }
 }
