@@ -163,6 +163,8 @@ gw_aggregator_call_of(const struct gw_leg *leg, const struct gw_aggregator_cost 
     } else if (aggregator->by == GW_HEAVYMIX) {
         uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
         call.share = gw_search_share(kernel, call.elements, (double)columns);
+    } else if (extent->compressor->rank > 0) {
+        call.share = gw_share_between(kernel->densities, extent->compressor->rank);
     }
     return call;
 }

@@ -136,12 +136,17 @@ double gw_search_share(const struct gw_kernel_cost *cost, double elements, doubl
     return sketch_search_share(cost, sizes, elements, columns);
 }
 
+/* The amount between those at the two curves: a rank, or a density. */
+static double amount_of(const struct gw_compressor *compressor, double density) {
+    return compressor != NULL && compressor->rank > 0 ? compressor->rank : density;
+}
+
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density) {
     const struct sketch_sizes asked = {.density = density};
     return compressor != NULL && compressor->sketched
                ? gw_search_share(cost, elements, columns_for(elements, &asked))
-               : gw_share_between(cost->densities, density);
+               : gw_share_between(cost->densities, amount_of(compressor, density));
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */
@@ -199,9 +204,11 @@ struct sizes {
 };
 
 static double find_share(const struct sizes *sizes, double elements) {
-    return sizes->compressor->sketched ? sketch_search_share(sizes->cost, sizes->measured, elements,
-                                                             columns_for(elements, &sizes->asked))
-                                       : gw_share_between(sizes->cost->densities, sizes->density);
+    return sizes->compressor->sketched
+               ? sketch_search_share(sizes->cost, sizes->measured, elements,
+                                     columns_for(elements, &sizes->asked))
+               : gw_share_between(sizes->cost->densities,
+                                  amount_of(sizes->compressor, sizes->density));
 }
 
 /*
@@ -287,7 +294,8 @@ enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
                                    struct gw_curve *out, struct gw_error *error) {
     size_t most = 2 * (1 + cost->curve.point_count + 1 + cost->denser.point_count + 1 +
                        2 * (size_t)OF_NONE + 3 * 2 * (size_t)DOUBLINGS);
-    if (cost->densities[0] == cost->densities[1] || density == cost->densities[0]) {
+    if (cost->densities[0] == cost->densities[1] ||
+        amount_of(compressor, density) == cost->densities[0]) {
         return gw_curve_copy(&cost->curve, out, error);
     }
     *out = (struct gw_curve){0};

@@ -21,9 +21,10 @@ static inline double gw_share_between(const double amounts[2], double amount) {
 
 /*
  * Interpolation weight between the curves of densities[0] and densities[1]; 0 if only one was
- * measured. Of a compressor that selects the share `density` of `elements`: by density, or of one
- * with sketches (NULL, as in schedules without a pipeline: without) by the times of elements at
- * other sizes with tables of as many columns. Of a search in a sketch of `columns`: the same.
+ * measured. Of a compressor with a rank: by rank, for which densities[] stand then. Of one that
+ * selects the share `density` of `elements`: by density, or of one with sketches (NULL, as in
+ * schedules without a pipeline: without) by the times of elements at other sizes with tables of as
+ * many columns. Of a search in a sketch of `columns`: the same.
  */
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density);

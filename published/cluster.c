@@ -62,6 +62,11 @@ static const struct {
                               * that become a matrix again */
 };
 
+/* PowerSGD at another rank, also not measured: both products read the matrix once for four columns
+ * (kernels/gpu/low_rank.cu), and Gram-Schmidt takes them one after another. */
+static const double second_ranks[2] = {4, 16};
+static const double second_fixed_s = 400e-6, second_passes = 15;
+
 enum { BYTES_PER_ELEMENT = 4 };
 
 /* Relative margin of times derived from another GPU's memory: a factor of two. */
@@ -323,6 +328,13 @@ enum gw_status gw_cluster_assume_compressors(const char *gpu, struct gw_cluster 
         GW_TRY(gw_kernel_costs_add(&cluster->compressors, gpu_compressors[i].name, curve, details,
                                    error));
     }
+    cJSON *details = NULL;
+    GW_TRY(assumed_details(&details, error));
+    GW_TRY(gw_kernel_costs_add_curve(
+        &cluster->compressors, "powersgd",
+        (struct gw_kernel_curve){.densities = {second_ranks[0], second_ranks[1]}},
+        (struct gw_curve){.fixed_s = second_fixed_s, .per_unit_s = second_passes * pass_s}, details,
+        error));
     GW_TRY(gw_cluster_put_source(cluster, "device", "cuda", error));
     return gw_cluster_put_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS,
                                  "as many passes over memory as on an H200, at this GPU's "

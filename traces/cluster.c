@@ -158,8 +158,8 @@ static const struct gw_fields together_fields = {.unread = GW_KEYS(KERNEL_KEYS)}
 
 static const struct gw_field denser_rows[] = {{"together", .of = &together_fields}, {0}};
 
-static const struct gw_fields denser_fields = {.rows = denser_rows,
-                                               .unread = GW_KEYS("densities", KERNEL_KEYS)};
+static const struct gw_fields denser_fields = {
+    .rows = denser_rows, .unread = GW_KEYS("densities", "ranks", KERNEL_KEYS)};
 
 static const struct gw_field kernel_rows[] = {
     {"together", .of = &together_fields}, {"denser", .of = &denser_fields}, {0}};

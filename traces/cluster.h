@@ -118,7 +118,7 @@ struct gw_kernel_cost {
      * (gw_kernel_shares). */
     struct gw_curve together;
     /* Both curves at the second density; the others are at the first (methods/kernel_cost.h). Zero,
-     * as are the densities, if not measured. */
+     * as are the densities, if not measured. Of powersgd, factor and expand they are two ranks. */
     struct gw_curve denser, denser_together;
     double densities[2];
     struct gw_margins margins[2][2]; /* [denser][together] */
@@ -209,7 +209,8 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
-/* Another curve of a kernel: together, and at the second of two densities or (both 0) the first. */
+/* Another curve of a kernel: together, and at the second of two densities, or ranks, or (both 0)
+ * the first. */
 struct gw_kernel_curve {
     bool together;
     double densities[2];

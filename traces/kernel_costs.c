@@ -122,23 +122,31 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+enum { MOST_RANK = 32 }; /* of PowerSGD, as methods have it */
+
 static enum gw_status read_densities(const struct gw_json *denser, double out[2],
                                      struct gw_error *error) {
-    struct gw_json place = gw_json_member(denser, "densities");
+    struct gw_json place = gw_json_member(denser, "ranks");
+    bool ranks = place.node != NULL;
+    double least = ranks ? 1 : 1e-9;
+    double most = ranks ? MOST_RANK : 1;
+    place = ranks ? place : gw_json_member(denser, "densities");
     GW_TRY(gw_json_array(&place, error));
     size_t count = 0;
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, place.node) {
-        bool is_share = cJSON_IsNumber(node) && node->valuedouble >= 1e-9 && node->valuedouble <= 1;
-        if (count < 2 && is_share) {
+        bool fits = cJSON_IsNumber(node) && node->valuedouble >= least && node->valuedouble <= most;
+        if (count < 2 && fits) {
             out[count] = node->valuedouble;
         }
-        count += is_share ? 1 : 3;
+        count += fits ? 1 : 3;
     }
     return count == 2 && (out[1] >= 1.5 * out[0] || out[0] >= 1.5 * out[1])
                ? GW_OK
                : gw_json_expected(
-                     &place, "two densities from 1e-9 to 1, one half as much again as the other",
+                     &place,
+                     ranks ? "two ranks from 1 to 32, one half as much again as the other"
+                           : "two densities from 1e-9 to 1, one half as much again as the other",
                      error);
 }
 
@@ -197,7 +205,8 @@ void gw_kernel_costs_write(struct gw_json_writer *writer, const char *key,
         write_together(writer, &cost->together);
         if (cost->densities[0] != cost->densities[1]) {
             gw_writer_reopen_object(writer, "denser", 0);
-            gw_writer_numbers(writer, "densities", cost->densities, 2);
+            gw_writer_numbers(writer, cost->densities[1] > 1 ? "ranks" : "densities",
+                              cost->densities, 2);
             gw_curve_write(writer, &cost->denser, GW_KERNEL_NAMES);
             write_together(writer, &cost->denser_together);
             gw_writer_end(writer);

@@ -49,6 +49,7 @@ enum { MAX_SIZES = 64 };
 struct measured_aggregation {
     struct aggregation_memory *aggregation_memory;
     enum gw_aggregator by;
+    const struct gw_compressor *compressor; /* with the rank of FACTOR and EXPAND */
     double density;
     size_t elements; /* of the size that is measured */
     size_t range;    /* elements of the vector that they are part of */
@@ -180,7 +181,7 @@ static float *next_vector(const struct measured_aggregation *aggregation, size_t
 /* Opens a matrix as square as can be, with factors of some gradient. */
 static enum gw_status open_factors(struct measured_aggregation *aggregation,
                                    struct gw_error *error) {
-    const struct gw_compressor *compressor = &gw_compressor_powersgd;
+    const struct gw_compressor *compressor = aggregation->compressor;
     struct gw_task *task = &aggregation->factored;
     gw_state_close(compressor, task->state);
     *task = (struct gw_task){.n = aggregation->elements,
@@ -229,7 +230,7 @@ static size_t before_step(const void *context, size_t smaller, size_t larger) {
 
 static void close_aggregation(void *object) {
     struct measured_aggregation *aggregation = object;
-    gw_state_close(&gw_compressor_powersgd, aggregation->factored.state);
+    gw_state_close(aggregation->compressor, aggregation->factored.state);
     for (size_t i = 0; i < aggregation->size_count; i++) {
         gw_sketch_free(&aggregation->sketches[i]);
     }
@@ -413,15 +414,19 @@ static bool is_everywhere(enum gw_aggregator by) {
 
 static enum gw_status add_alone(struct gw_point_survey *survey,
                                 struct aggregation_memory *aggregation_memory,
-                                enum gw_aggregator by, struct gw_series series, double density,
+                                enum gw_aggregator by, struct gw_series series,
+                                const struct gw_compressor *compressor, double density,
                                 struct gw_error *error) {
     struct measured_aggregation *aggregation =
         gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
     (void)gw_arena_own(&survey->arena, aggregation, close_aggregation);
     size_t *counts = gw_arena_zeros(&survey->arena, aggregation_memory->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
-    *aggregation = (struct measured_aggregation){
-        .aggregation_memory = aggregation_memory, .by = by, .density = density, .counts = counts};
+    *aggregation = (struct measured_aggregation){.aggregation_memory = aggregation_memory,
+                                                 .by = by,
+                                                 .compressor = compressor,
+                                                 .density = density,
+                                                 .counts = counts};
     series.subject.context = aggregation;
     series.subject.largest = max_entries(aggregation_memory, by, density);
     series.subject.smallest = gw_lesser(smallest_elements, series.subject.largest / 16);
@@ -441,9 +446,9 @@ static enum gw_status add_concurrent(struct gw_point_survey *survey, struct gw_e
 }
 
 /*
- * Measures all but sums and merges at a second density too. Tables of sketches are larger the more
- * elements are wanted; entries close together are prefetched, and then the ranks' shared memory
- * bandwidth counts.
+ * Measures all but sums, merges and decoders at a second density too, or at a second rank. Tables
+ * of sketches are larger the more elements are wanted; entries close together are prefetched, and
+ * then the ranks' shared memory bandwidth counts.
  */
 static enum gw_status add_aggregator(struct gw_point_survey *survey,
                                      struct aggregation_memory *aggregation_memory,
@@ -461,14 +466,20 @@ static enum gw_status add_aggregator(struct gw_point_survey *survey,
                                            .separate = true,
                                            .idle_s = idle_s,
                                            .evict_s = aggregation_memory->evict_s}};
-    GW_TRY(add_alone(survey, aggregation_memory, by, series, aggregation_memory->density, error));
+    const struct gw_compressor *usual = &gw_compressor_powersgd;
+    GW_TRY(add_alone(survey, aggregation_memory, by, series, usual, aggregation_memory->density,
+                     error));
     GW_TRY(shares ? add_concurrent(survey, error) : GW_OK);
+    if ((by == GW_FACTOR || by == GW_EXPAND) && gw_series_make_ranked(&series, &survey->arena)) {
+        return add_alone(survey, aggregation_memory, by, series, gw_compressor_find(gw_second_rank),
+                         aggregation_memory->density, error);
+    }
     double times = sketched ? GW_DENSER_TIMES : close_times;
     if (!(sketched || gw_aggregator_scatters(by)) ||
         !gw_series_make_denser(&series, aggregation_memory->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating aggregation", error);
     }
-    GW_TRY(add_alone(survey, aggregation_memory, by, series, series.densities[1], error));
+    GW_TRY(add_alone(survey, aggregation_memory, by, series, usual, series.densities[1], error));
     return shares ? add_concurrent(survey, error) : GW_OK;
 }
 

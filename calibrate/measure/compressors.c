@@ -312,6 +312,10 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
     GW_TRY(add_alone(survey, compressor_memory, compressor, series, compressor_memory->density,
                      error));
     GW_TRY(shares ? add_concurrent(survey, calibration->max_elements, error) : GW_OK);
+    if (compressor->rank > 0 && gw_series_make_ranked(&series, &survey->arena)) {
+        return add_alone(survey, compressor_memory, gw_compressor_find(gw_second_rank), series,
+                         compressor_memory->density, error);
+    }
     bool follows_asked = compressor->exact || compressor->steady;
     double times = follows_asked ? GW_DENSER_TIMES : GW_OVERSHOT_TIMES;
     if (on_gpu || !gw_compressor_selects(compressor) ||

@@ -27,6 +27,17 @@ size_t gw_size_before_step(double density, size_t smaller, size_t larger) {
     return felt ? last : 0;
 }
 
+const char *const gw_second_rank = "powersgd:16";
+
+bool gw_series_make_ranked(struct gw_series *series, struct gw_arena *arena) {
+    series->denser_of = series->subject.name;
+    series->densities[0] = gw_compressor_powersgd.rank;
+    series->densities[1] = gw_compressor_find(gw_second_rank)->rank;
+    series->subject.name =
+        gw_arena_format(arena, "%s at rank %g", series->denser_of, series->densities[1]);
+    return series->subject.name != NULL;
+}
+
 bool gw_series_make_denser(struct gw_series *series, double density, double times,
                            struct gw_arena *arena) {
     const double most = 0.25;

@@ -35,6 +35,11 @@ struct gw_series {
  * of elements outgrows caches: 1.25 MiB or a power of two times it; 0: there is none. */
 size_t gw_size_before_step(double density, size_t smaller, size_t larger);
 
+/* Makes a series of a kernel at the usual rank, 4, one of the second, which other ranks' times lie
+ * between or beyond on a line: 16. */
+extern const char *const gw_second_rank; /* a compressor's name */
+bool gw_series_make_ranked(struct gw_series *series, struct gw_arena *arena);
+
 /* Makes a series of a kernel at this density one of the second, `times` as large, at most 0.25;
  * false: the second would hardly differ. */
 bool gw_series_make_denser(struct gw_series *series, double density, double times,

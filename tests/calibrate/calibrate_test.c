@@ -116,7 +116,10 @@ TEST(calibration_writes_a_complete_cluster) {
         const struct gw_kernel_cost *cost = &cluster.compressors.list[i];
         check_curve(&cost->curve, cost->kept, 5);
         if (!gw_compressor_selects(gw_compressors[i])) {
-            assert_true(cost->densities[1] == 0);
+            bool ranked = gw_compressors[i]->rank > 0;
+            assert_true(cost->densities[0] == (ranked ? 4 : 0));
+            assert_true(cost->densities[1] == (ranked ? 16 : 0));
+            assert_int_equal(gw_curve_costs(&cost->denser), ranked);
             continue;
         }
         check_curve(&cost->denser, cJSON_GetObjectItem(cost->kept, "denser"), 5);
@@ -132,11 +135,12 @@ TEST(calibration_writes_a_complete_cluster) {
         const struct gw_kernel_cost *cost = &cluster.aggregation.list[i];
         bool by_all = i != GW_SUM && i != GW_MERGE;
         bool has_densities = by_all && i < GW_DECODE;
+        bool ranked = i == GW_FACTOR || i == GW_EXPAND;
         assert_string_equal(cost->name, gw_aggregator_names[i]);
         check_curve(&cost->curve, cost->kept, 5);
         assert_int_equal(gw_kernel_shares(cost), by_all);
         double times = !has_densities ? 0 : i == GW_HEAVYMIX ? 16 : 64;
-        assert_true(cost->densities[1] == fmin(times * calibration.density, 0.25));
+        assert_true(cost->densities[1] == (ranked ? 16 : fmin(times * calibration.density, 0.25)));
         assert_int_equal(gw_curve_costs(&cost->denser_together), has_densities);
     }
     assert_non_null(cluster.network);

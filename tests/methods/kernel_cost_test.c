@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "methods/costs.h"
 #include "methods/kernel_cost.h"
 #include "tests/clusters.h"
 #include "tests/test.h"
@@ -179,6 +180,41 @@ TEST(entries_take_what_lines_without_any_let_them) {
     assert_true(
         near(gw_scatter_s(gw_curve_time(&cost->curve, 1e6), gw_curve_time(&cost->denser, 1e6), 0),
              2e-2, 1e-12)); /* at least half of the second */
+    gw_cluster_free(&cluster);
+}
+
+/* PowerSGD on the line through two ranks, at least half of the first one's time, whatever the
+ * density; so what follows its exchanges. */
+TEST(factors_take_what_lies_between_two_ranks) {
+    static const struct {
+        const char *name;
+        double seconds;
+    } cases[] = {{"powersgd", 2},     {"powersgd:16", 5},   {"powersgd:8", 3},
+                 {"powersgd:2", 1.5}, {"powersgd:1", 1.25}, {"powersgd:32", 9}};
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *cost = NULL;
+    parse_cluster(&cluster,
+                  "'workers': 2, 'collectives': {}, 'compressors': {'powersgd': {'per_element_s': "
+                  "2e-6, 'denser': {'ranks': [4, 16], 'per_element_s': 5e-6}}}");
+    assert_ok(gw_cluster_compressor(&cluster, "powersgd", &cost, &error));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_curve curve;
+        const struct gw_compressor *compressor = gw_compressor_find(cases[i].name);
+        assert_true(near(gw_compressor_s(compressor, cost, 1e6, 0.001), cases[i].seconds, 1e-12));
+        assert_ok(gw_compressor_curve(compressor, cost, 1, &curve, &error));
+        assert_true(near(gw_curve_time(&curve, 1e6), cases[i].seconds, 1e-12));
+        gw_curve_free(&curve);
+        const struct gw_extent extent = {
+            .size = {.elements = 1000000, .rows = 1000, .columns = 1000},
+            .compressor = compressor,
+            .workers = 2};
+        const struct gw_leg *leg = &gw_exchange_low_rank.legs[1];
+        const struct gw_aggregator_cost factor = {
+            .kernel = cost, .by = GW_FACTOR, .calls = 1, .contributions = 1};
+        struct gw_aggregator_call call = gw_aggregator_call_of(leg, &factor, &extent);
+        struct gw_turns turns = {0};
+        assert_true(near(gw_aggregator_s(&factor, call, &turns), cases[i].seconds, 1e-12));
+    }
     gw_cluster_free(&cluster);
 }
 

@@ -282,6 +282,38 @@ TEST(concurrent_times_at_another_density_are_kept) {
     gw_cluster_free(&cluster);
 }
 
+/* PowerSGD's other curve is at a rank; densities and ranks do not stand for each other. */
+TEST(times_at_another_rank_are_kept) {
+    static const struct {
+        const char *amounts;
+        bool fits;
+    } cases[] = {{"'ranks': [4, 16]", true},           {"'ranks': [1, 32]", true},
+                 {"'ranks': [4, 33]", false},          {"'ranks': [4, 5]", false},
+                 {"'ranks': [0.001, 0.016]", false},   {"'densities': [4, 16]", false},
+                 {"'densities': [0.001, 0.016]", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        struct gw_cluster cluster;
+        (void)snprintf(text, sizeof text,
+                       "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, "
+                       "'workers_per_node': 1, 'collectives': {}, 'compressors': {'powersgd': "
+                       "{'fixed_s': 1, 'denser': {%s, 'fixed_s': 2}}}}",
+                       cases[i].amounts);
+        if (cases[i].fits) {
+            parse_whole(text, &cluster);
+            assert_cluster(&cluster, text);
+        } else {
+            assert_int_equal(read_cluster(&cluster,
+                                          "'workers': 2, 'collectives': {}, 'compressors': "
+                                          "{'powersgd': {'fixed_s': 1, 'denser': {%s, 'fixed_s': "
+                                          "2}}}",
+                                          cases[i].amounts),
+                             GW_BAD_INPUT);
+        }
+        gw_cluster_free(&cluster);
+    }
+}
+
 /* ---- the network and overlap factors --------------------------------------------------------- */
 
 #define CLUSTER_WITH(workers, per_node, part)                                                      \
