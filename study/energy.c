@@ -7,6 +7,7 @@
 #include "kernels/codes.h"
 #include "kernels/gradients/emulation.h"
 #include "kernels/kernels.h"
+#include "kernels/low_rank.h"
 #include "study/counts.h"
 #include "traces/traces.h"
 
@@ -113,6 +114,42 @@ static enum gw_status keep_sample(struct gradient_sample *sample,
     return GW_OK;
 }
 
+/*
+ * The same of factors of samples that are all elements of a matrix, one of each after the other:
+ * each worker's factors begin where they ended, as often as thresholds adapt. Columns of P are
+ * orthonormal: P Q^T has the energy of Q.
+ */
+static enum gw_status factor_whole(struct gradient_sample *sample,
+                                   const struct gw_compressor *compressor,
+                                   const struct gw_tensor *tensor, double *share,
+                                   struct gw_error *error) {
+    size_t n = (size_t)tensor->elements;
+    size_t rows = (size_t)tensor->shape[0];
+    double kept = 0;
+    enum gw_status status = GW_OK;
+    for (size_t first = 0; first < sample->count && status == GW_OK; first += n) {
+        struct gw_task task = {.u = sample->gradient + first,
+                               .n = n,
+                               .layers = &n,
+                               .rows = &rows,
+                               .layer_count = 1,
+                               .seed = 1,
+                               .workspace = &sample->workspace};
+        status = gw_state_open(compressor, &task, &task.state, error);
+        for (int i = 0; i < ADAPTING && status == GW_OK; i++, task.iteration++) {
+            status = gw_low_rank_project(task.state, &task, error);
+            if (status == GW_OK) {
+                gw_low_rank_factor(task.state, &task);
+            }
+        }
+        const struct gw_low_rank *factors = task.state;
+        kept += status == GW_OK ? gw_sum_squares(factors->q, factors->q_count) : 0;
+        gw_state_close(compressor, task.state);
+    }
+    *share = sample->energy > 0 ? fmin(1, kept / sample->energy) : 1;
+    return status;
+}
+
 /* The share that factors of a tensor of independent numbers of one distribution keep: none of its
  * singular values is above the standard deviation times sqrt(rows) + sqrt(columns), about (Bai and
  * Yin, 1993). Gradients keep more, as theirs fall off; a tensor that is not compressed keeps all.
@@ -183,7 +220,11 @@ static enum gw_status lose_recorded(const struct gw_recorded_gradients *recorded
         double share = 0;
         double times = fill_recorded(recorded, tensors[count - 1 - i], sample);
         GW_TRY(keep_sample(sample, way->compressor, gw_way_sent_density(way), &share, error));
-        share = fmin(share, share_of_factors(way->compressor, &model->tensors[i]));
+        double of_factors = share_of_factors(way->compressor, &model->tensors[i]);
+        if (of_factors < 1 && times == 1) {
+            GW_TRY(factor_whole(sample, way->compressor, &model->tensors[i], &of_factors, error));
+        }
+        share = fmin(share, of_factors);
         lost[i] = fmax(0, 1 - share) * times * sample->energy;
         whole += times * sample->energy;
     }

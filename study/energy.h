@@ -19,8 +19,9 @@ enum gw_status gw_energy_kept(const struct gw_compressor *compressor, double den
  * Finds the share of the whole gradient's energy that each tensor loses if it goes that way: lost
  * [tensors]. By recorded gradients a tensor has the energy of its samples by all workers in the
  * last iterations, of which the compressor keeps what it selects; without any (NULL) every tensor
- * has as much of a bell-shaped gradient's energy as of its elements. Factors keep what they would
- * of a matrix of independent numbers: little, at least as much of a gradient's.
+ * has as much of a bell-shaped gradient's energy as of its elements. Factors keep what they find in
+ * matrices of which all elements were recorded; of others what they would of independent numbers:
+ * little, at least as much of a gradient's.
  */
 enum gw_status gw_energy_lost(const struct gw_model *model, const struct gw_way *way,
                               const struct gw_recorded_gradients *recorded, double *lost,

@@ -221,6 +221,55 @@ TEST(energies_are_those_of_recorded_gradients) {
     assert_non_null(strstr(error.message, "g: tensors: expected one called \"d\" of 10 elements"));
 }
 
+/*
+ * A matrix of 32 x 40 whose blocks [0, 16) x [0, 20) and [16, 32) x [20, 40) are u v^T, of signs,
+ * and half of another: of rank 2, with 320 and 80 of its energy, for two workers. Rank 1 keeps four
+ * fifths, rank 2 all; if not all elements were recorded, what of independent numbers.
+ */
+TEST(factors_keep_the_largest_part_of_recorded_matrices) {
+    enum { ROWS = 32, COLUMNS = 40, ALL = ROWS * COLUMNS };
+    static const struct {
+        const char *choice;
+        uint64_t elements;
+        double lost;
+    } cases[] = {{"powersgd:1", ALL, 0.2}, {"powersgd:2", ALL, 0}, {"powersgd:1", 2 * ALL, -1}};
+    uint64_t shape[] = {ROWS, COLUMNS};
+    struct gw_tensor matrix = {.name = "m", .shape = shape, .dimensions = 2};
+    const struct gw_model model = {.name = "m", .tensor_count = 1, .tensors = &matrix};
+    struct gw_recorded_tensor sampled = {"m", ALL, ALL, 0};
+    double scales[] = {3, 0.25};
+    static unsigned char levels[2 * ALL];
+    for (size_t i = 0; i < 2 * ALL; i++) {
+        size_t row = i / COLUMNS % ROWS;
+        size_t column = i % COLUMNS;
+        bool lower = row >= ROWS / 2;
+        bool negative = (row * row + row / 3) % 2 != (column / 2 + column / 5) % 2;
+        levels[i] = lower != (column >= COLUMNS / 2)
+                        ? 0
+                        : (unsigned char)((lower ? 119 : 127) + (negative ? 128 : 0));
+    }
+    const struct gw_recorded_gradients recorded = {.path = "g",
+                                                   .tensor_count = 1,
+                                                   .workers = 2,
+                                                   .iteration_count = 1,
+                                                   .sample = ALL,
+                                                   .tensors = &sampled,
+                                                   .scales = scales,
+                                                   .levels = levels};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double lost = 0;
+        double formula = 0;
+        struct gw_way way;
+        matrix.elements = sampled.elements = cases[i].elements;
+        shape[1] = cases[i].elements / ROWS;
+        assert_true(gw_choice_parse(cases[i].choice, 1, &way));
+        assert_ok(gw_energy_lost(&model, &way, &recorded, &lost, &error));
+        assert_ok(gw_energy_lost(&model, &way, NULL, &formula, &error));
+        assert_true(fabs(lost - (cases[i].lost < 0 ? formula : cases[i].lost)) < 1e-6);
+        assert_true(formula > 0.5);
+    }
+}
+
 TEST(no_pipeline_is_below_the_mixed_plan_of_all_their_ways) {
     struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
