@@ -126,11 +126,10 @@ enum { MOST_RANK = 32 }; /* of PowerSGD, as methods have it */
 
 static enum gw_status read_densities(const struct gw_json *denser, double out[2],
                                      struct gw_error *error) {
-    struct gw_json place = gw_json_member(denser, "ranks");
-    bool ranks = place.node != NULL;
+    const bool ranks = gw_json_member(denser, "ranks").node != NULL;
+    const struct gw_json place = gw_json_member(denser, ranks ? "ranks" : "densities");
     double least = ranks ? 1 : 1e-9;
     double most = ranks ? MOST_RANK : 1;
-    place = ranks ? place : gw_json_member(denser, "densities");
     GW_TRY(gw_json_array(&place, error));
     size_t count = 0;
     const cJSON *node = NULL;
