@@ -138,15 +138,17 @@ double gw_search_share(const struct gw_kernel_cost *cost, double elements, doubl
 
 /* The amount between those at the two curves: a rank, or a density. */
 static double amount_of(const struct gw_compressor *compressor, double density) {
-    return compressor != NULL && compressor->rank > 0 ? compressor->rank : density;
+    return compressor->rank > 0 ? compressor->rank : density;
 }
 
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density) {
     const struct sketch_sizes asked = {.density = density};
-    return compressor != NULL && compressor->sketched
-               ? gw_search_share(cost, elements, columns_for(elements, &asked))
-               : gw_share_between(cost->densities, amount_of(compressor, density));
+    if (compressor == NULL) {
+        return gw_share_between(cost->densities, density);
+    }
+    return compressor->sketched ? gw_search_share(cost, elements, columns_for(elements, &asked))
+                                : gw_share_between(cost->densities, amount_of(compressor, density));
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */
